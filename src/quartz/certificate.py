@@ -1,0 +1,118 @@
+"""The certificate: a duality gap recomputed from scratch, in its Fenchel-Young parts.
+
+    P(w) - D(alpha) =  lam (g(w) + g*(abar) - <w, abar>)                                GAP_g
+                     + 1/n sum_i (phi_i(A_i'w) + phi_i*(-alpha_i) + <A_i'w, alpha_i>)   GAP_phi_i
+
+Both parts are nonnegative (the paper's Fenchel duality interpretation, section 2), so the gap
+bounds how far w is from the optimum of [eq:primal] and alpha from that of [eq:dual].
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from quartz.arrays import Array
+from quartz.problem import Problem
+from quartz.regularizers import base as regularizers
+
+PrimalPoint = Literal["quartz", "conjugate", "best"]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is known for certain about a primal-dual pair.
+
+    Attributes
+    ----------
+    primal, dual : float
+        P(w) and D(alpha); the optimum lies between them.
+    regularizer_gap : float
+        lam (g(w) + g*(abar) - <w, abar>).
+    example_gaps : ndarray of shape (n,)
+        Fenchel-Young gap of every example; their mean is the losses' part of the gap.
+    point : {"quartz", "conjugate"}
+        Which w was certified: the averaged one of Algorithm 1, or z = grad g*(abar).
+    w : ndarray of shape (d,)
+        That point.
+    """
+
+    primal: float
+    dual: float
+    regularizer_gap: float
+    example_gaps: Array
+    point: Literal["quartz", "conjugate"]
+    w: Array
+
+    @property
+    def gap(self) -> float:
+        """P(w) - D(alpha), never cut off at zero: rounding may show."""
+        return self.primal - self.dual
+
+    @property
+    def relative_gap(self) -> float:
+        """Gap / |P(w)|; infinite if P(w) = 0 and the gap is not."""
+        if self.primal == 0:
+            return 0.0 if self.gap == 0 else np.inf
+        return self.gap / abs(self.primal)
+
+    @property
+    def loss_gap(self) -> float:
+        """Mean of the examples' gaps."""
+        return float(np.mean(self.example_gaps))
+
+    def __str__(self) -> str:
+        return (
+            f"certificate: P = {self.primal:.9g}, D = {self.dual:.9g}\n"
+            f"  gap {self.gap:.3e} (relative {self.relative_gap:.3e}) = "
+            f"regularizer {self.regularizer_gap:.3e} + losses {self.loss_gap:.3e}\n"
+            f"  primal point: {self.point}"
+        )
+
+
+def certify(
+    problem: Problem, alpha: Array, w: Array | None = None, primal: PrimalPoint = "best"
+) -> Certificate:
+    """Certify the dual point `alpha` with a primal point.
+
+    Parameters
+    ----------
+    problem : Problem
+    alpha : ndarray
+        Dual point; abar is recomputed from it.
+    w : ndarray of shape (d,), optional
+        The averaged primal point of Algorithm 1, if there is one.
+    primal : {"best", "quartz", "conjugate"}
+        Certify `w`, z = grad g*(abar), or the one of the two with the smaller P.
+    """
+    if primal not in ("best", "quartz", "conjugate"):
+        raise ValueError(f'primal must be "best", "quartz" or "conjugate", got {primal!r}.')
+    if primal == "quartz" and w is None:
+        raise ValueError('primal="quartz" certifies w, so w must be given.')
+    abar = problem.abar(alpha)
+    conjugates = problem.conjugates(alpha)
+    reg_conjugate = regularizers.conjugate(problem.regularizer, abar)
+    dual = -problem.lam * reg_conjugate - float(np.mean(conjugates))
+
+    def at(point: Array, name: Literal["quartz", "conjugate"]) -> Certificate:
+        predictions = problem.data.predictions(point)
+        values = problem.losses(predictions)
+        products = predictions * alpha
+        reg_value = regularizers.value(problem.regularizer, point)
+        return Certificate(
+            primal=float(np.mean(values)) + problem.lam * reg_value,
+            dual=dual,
+            regularizer_gap=problem.lam * (reg_value + reg_conjugate - float(point @ abar)),
+            example_gaps=values
+            + conjugates
+            + (products if products.ndim == 1 else products.sum(axis=1)),
+            point=name,
+            w=point,
+        )
+
+    candidates = []
+    if w is not None and primal != "conjugate":
+        candidates.append(at(w, "quartz"))
+    if primal != "quartz":
+        candidates.append(at(problem.conjugate_point(abar), "conjugate"))
+    return min(candidates, key=lambda certificate: certificate.primal)

@@ -1,0 +1,100 @@
+"""Validation of arguments: every message names the argument, the bad value and the remedy."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from quartz.arrays import Array
+
+
+def positive(name: str, value: float, remedy: str) -> float:
+    """Return `value` as a float if it is a finite number above zero."""
+    if not _is_number(value) or not 0 < value < np.inf:
+        raise ValueError(f"{name} must be a finite number above 0, got {value!r}. {remedy}")
+    return float(value)
+
+
+def nonnegative(name: str, value: float, remedy: str) -> float:
+    """Return `value` as a float if it is a finite number that is not negative."""
+    if not _is_number(value) or not 0 <= value < np.inf:
+        raise ValueError(f"{name} must be a finite number, 0 or more, got {value!r}. {remedy}")
+    return float(value)
+
+
+def count(name: str, value: int, low: int, high: int | None, remedy: str) -> int:
+    """Return `value` as an int if it is a whole number in [`low`, `high`]."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or value < low or (high is not None and value > high):
+        limits = f"at least {low}" if high is None else f"between {low} and {high}"
+        raise ValueError(f"{name} must be a whole number {limits}, got {value!r}. {remedy}")
+    return int(value)
+
+
+def finite_array(name: str, values: ArrayLike, shape: tuple[int, ...]) -> Array:
+    """Return `values` as float64 of exactly `shape`, all finite."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold numbers: {error}.") from error
+    if array.shape != shape:
+        raise ValueError(f"{name} must have shape {shape}, got {array.shape}.")
+    bad = np.argwhere(~np.isfinite(array))
+    if bad.size:
+        where = ", ".join(map(str, bad[0]))
+        raise ValueError(
+            f"{name}[{where}] is {array[tuple(bad[0])]}; {name} must be finite. "
+            "Remove or impute such entries first."
+        )
+    return array
+
+
+def probabilities(name: str, values: ArrayLike) -> Array:
+    """Return `values` as a probability vector with no zeros."""
+    p = distribution(name, values)
+    zero = np.flatnonzero(p == 0)
+    if zero.size:
+        raise ValueError(
+            f"{name}[{zero[0]}] is 0; a proper sampling [ass-proper] gives every example a "
+            "positive probability. Raise it, or give the example weight 0 in the problem."
+        )
+    return p
+
+
+def distribution(name: str, values: ArrayLike) -> Array:
+    """Return `values` as nonnegative numbers that sum to one (to 1e-9)."""
+    p = finite_array(name, values, np.shape(values))
+    if p.ndim != 1 or p.size == 0:
+        raise ValueError(f"{name} must be a nonempty vector, got shape {p.shape}.")
+    if p.min() < 0:
+        i = int(p.argmin())
+        raise ValueError(f"{name}[{i}] is {p[i]}; probabilities cannot be negative.")
+    if abs(p.sum() - 1) > 1e-9:
+        raise ValueError(f"{name} must sum to 1, got {p.sum()!r}. Divide it by its sum.")
+    return p
+
+
+def group_labels(name: str, labels: ArrayLike, n: int | None = None) -> np.ndarray:
+    """Return `labels` as int64 group numbers 0..g-1, none of them unused."""
+    found = np.asarray(labels)
+    if found.ndim != 1 or found.size == 0 or not np.issubdtype(found.dtype, np.integer):
+        raise ValueError(
+            f"{name} must be a vector with a group number for each example, got "
+            f"{found.dtype} of shape {found.shape}."
+        )
+    if n is not None and found.size != n:
+        raise ValueError(
+            f"{name} must cover all {n} examples, got {found.size} labels. "
+            "Give each example the number of its group."
+        )
+    if found.min() < 0:
+        i = int(found.argmin())
+        raise ValueError(f"{name}[{i}] is {found[i]}; groups are numbered from 0.")
+    unused = np.flatnonzero(np.bincount(found) == 0)
+    if unused.size:
+        raise ValueError(f"{name} leaves group {unused[0]} empty; number the groups 0, 1, 2, ...")
+    return found.astype(np.int64)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)

@@ -1,0 +1,75 @@
+"""Multiclass and multitask data: every output has its own copy of the features."""
+
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from quartz import checks
+from quartz.arrays import Array, IntArray, Matrix
+from quartz.data import matrix as storage
+from quartz.data.blocks import Blocks
+
+
+class KroneckerBlocks(Blocks):
+    """A_i = x_i (x) I_m, never stored m times.
+
+    w is the row-major flattening of a (features, m) coefficient matrix W, so that
+    A_i' w = W' x_i and lambda_max(A_i' A_i) = ||x_i||^2.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n, features)
+    outputs : int
+        m, the number of classes or tasks.
+    """
+
+    def __init__(self, X: Any, outputs: int) -> None:
+        self.matrix = storage.canonical(X)
+        self.m = checks.count("outputs", outputs, 2, None, "For one output use RowBlocks.")
+        self.n, self.features = self.matrix.shape
+        self.d = self.features * self.m
+
+    def predictions(self, w: Array) -> Array:
+        return np.asarray(self.matrix @ self._square(w))
+
+    def combination(self, alpha: Array) -> Array:
+        return np.asarray(self.matrix.T @ alpha).ravel()
+
+    def predict_one(self, i: int, w: Array) -> Array:
+        columns, values = storage.row(self.matrix, i)
+        return np.asarray(values @ self._square(w)[columns])
+
+    def accumulate(self, i: int, delta: Array, out: Array) -> None:
+        columns, values = storage.row(self.matrix, i)
+        self._square(out)[columns] += np.multiply.outer(values, delta)
+
+    def squared_norms(
+        self, row_weights: Array | None = None, offsets: Array | float = 0.0
+    ) -> Array:
+        squares = storage.product(self.matrix, self.matrix)
+        weights = np.ones(self.d) if row_weights is None else row_weights
+        # sum_j c_j A_ji' A_ji is diagonal here: entry k sums c over the rows of output k
+        diagonals = np.asarray(squares @ self._square(weights))
+        return np.asarray(diagonals.max(axis=1) + offsets * squares.sum(axis=1))
+
+    def gram_products(self, alpha: Array) -> Array:
+        return self.squared_norms()[:, None] * alpha
+
+    def take(self, examples: IntArray) -> Self:
+        return type(self)(self.matrix[examples], self.m)
+
+    def dense(self) -> Array:
+        X = self.matrix if isinstance(self.matrix, np.ndarray) else self.matrix.toarray()
+        blocks = np.einsum("if,kl->ifkl", X.astype(np.float64), np.eye(self.m))
+        return blocks.reshape(self.n, self.d, self.m)
+
+    def support(self) -> Matrix:
+        pattern = storage.support(self.matrix)
+        every_output = np.ones((1, self.m))
+        if isinstance(pattern, np.ndarray):
+            return np.kron(pattern, every_output)
+        return sp.csr_array(sp.kron(pattern, every_output, format="csr"))
+
+    def _square(self, w: Array) -> Array:
+        return w.reshape(self.features, self.m)

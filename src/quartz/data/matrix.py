@@ -1,0 +1,91 @@
+"""The two storages of a data matrix, CSR and dense, behind a few plain functions."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from quartz.arrays import Array, Matrix
+
+
+def canonical(X: Any, name: str = "X") -> Matrix:
+    """Return `X` as finite float32/float64 CSR (sorted, no duplicates, no zeros) or dense.
+
+    Nothing is copied when `X` has that form already; the caller's matrix is never changed.
+    int64 index arrays stay int64.
+    """
+    return _canonical_sparse(X, name) if sp.issparse(X) else _canonical_dense(X, name)
+
+
+def row(X: Matrix, i: int) -> tuple[Any, Array]:
+    """Return columns (an index array, or a slice for dense data) and values of row `i`."""
+    if isinstance(X, np.ndarray):
+        return slice(None), X[i]
+    start, stop = X.indptr[i], X.indptr[i + 1]
+    return X.indices[start:stop], X.data[start:stop]
+
+
+def product(X: Matrix, Y: Matrix) -> Matrix:
+    """Return the elementwise product of two matrices of one storage, in float64."""
+    if isinstance(X, np.ndarray):
+        return np.multiply(X, Y, dtype=np.float64)
+    if X is Y:  # squares keep the pattern: share the index arrays
+        return sp.csr_array((np.square(X.data, dtype=np.float64), X.indices, X.indptr), X.shape)
+    return sp.csr_array(X.astype(np.float64).multiply(Y))
+
+
+def support(X: Matrix) -> Matrix:
+    """Return the 0/1 pattern of the nonzeros of `X`."""
+    if isinstance(X, np.ndarray):
+        return (X != 0).astype(np.float64)
+    return sp.csr_array((np.ones(X.nnz), X.indices, X.indptr), X.shape)
+
+
+def _canonical_sparse(X: Any, name: str) -> Matrix:
+    X = sp.csr_array(X)  # shares the arrays of a csr_matrix
+    if X.dtype not in (np.float32, np.float64):
+        X = X.astype(_float_dtype(X.dtype, name))
+    _check_shape(X.shape, name)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    if np.count_nonzero(X.data) < X.nnz:
+        X = X.copy()
+        X.eliminate_zeros()
+    bad = np.flatnonzero(~np.isfinite(X.data))
+    if bad.size:
+        i = int(np.searchsorted(X.indptr, bad[0], side="right")) - 1
+        _raise_not_finite(name, i, int(X.indices[bad[0]]), X.data[bad[0]])
+    return X
+
+
+def _canonical_dense(X: Any, name: str) -> Matrix:
+    X = np.asarray(X)
+    if X.ndim != 2:
+        raise ValueError(
+            f"{name} must be a matrix with one row per example, got {X.ndim} dimension(s) of "
+            f"shape {X.shape}. A single example is {name}.reshape(1, -1)."
+        )
+    X = np.ascontiguousarray(X, dtype=_float_dtype(X.dtype, name))
+    _check_shape(X.shape, name)
+    bad = np.argwhere(~np.isfinite(X))
+    if bad.size:
+        _raise_not_finite(name, *map(int, bad[0]), X[tuple(bad[0])])
+    return X
+
+
+def _float_dtype(dtype: Any, name: str) -> Any:
+    if dtype.kind not in "fiub":
+        raise ValueError(f"{name} must hold real numbers, got dtype {dtype}. Encode them first.")
+    return dtype if dtype in (np.float32, np.float64) else np.float64
+
+
+def _check_shape(shape: tuple[int, int], name: str) -> None:
+    if 0 in shape:
+        raise ValueError(f"{name} is empty: its shape is {shape}. Give at least one row and column.")
+
+
+def _raise_not_finite(name: str, i: int, j: int, value: float) -> None:
+    raise ValueError(
+        f"{name}[{i}, {j}] is {value}; the data must be finite. Remove row {i}, or impute it."
+    )

@@ -1,0 +1,109 @@
+"""What a loss must give.
+
+A loss is a NamedTuple of parameters with plain functions of *one* example: its prediction
+a = A_i' w (a scalar, or a vector of length m for a loss with `vector`), its target y, and its dual
+variable. It never sees the data.
+
+Required
+    value(a, y)           phi(a)
+    gradient(a, y)        grad phi(a), or a subgradient where gamma = 0
+    conjugate(u, y)       phi*(u) = sup_a <u, a> - phi(a), infinite outside its domain
+    gamma                 phi is (1/gamma)-smooth [ass:loss]; 0 for a loss that is not smooth
+Optional
+    step(alpha, a, y, q)  the dual variable after Option I of Algorithm 1 (see :func:`Loss.step`)
+    targets               "real" (default), "sign" (-1 or +1) or "class" (0, ..., m - 1)
+    vector                True if phi couples the m outputs (default False)
+    validate()            raises ValueError on bad parameters
+
+`value`, `gradient` and `conjugate` of a scalar loss must also work elementwise on arrays, as NumPy
+formulas do. With m > 1 outputs a scalar loss is applied to each output and summed: that is the
+multitask loss, with the same gamma.
+"""
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from quartz.arrays import Array
+
+class Loss(Protocol):
+    """The required part of a loss; the module docstring lists the optional one."""
+
+    @property
+    def gamma(self) -> float:
+        """phi is (1/gamma)-smooth."""
+        ...
+
+    def value(self, a: Array, y: Array) -> Array:
+        """phi(a)."""
+        ...
+
+    def gradient(self, a: Array, y: Array) -> Array:
+        """grad phi(a)."""
+        ...
+
+    def conjugate(self, u: Array, y: Array) -> Array:
+        """phi*(u)."""
+        ...
+
+
+class LossWithStep(Loss, Protocol):
+    """A loss that can do Option I."""
+
+    def step(self, alpha: Array, a: Array, y: Array, q: float) -> Array:
+        """Return the new dual variable alpha + Delta of Option I.
+
+        Delta = argmax -phi*(-(alpha + Delta)) - <a, Delta> - (q / 2) ||Delta||^2 with
+        a = A_i' grad g*(abar) and q = v_i / (lam n). Equivalently alpha + Delta = -grad phi(b) at
+        b = prox_{q phi}(a - q alpha). The new value is returned, not Delta, so that it can lie on
+        the boundary of the domain exactly.
+        """
+        ...
+
+
+def target_kind(loss: Loss) -> str:
+    """Return "real", "sign" or "class"."""
+    return str(getattr(loss, "targets", "real"))
+
+
+def is_vector(loss: Loss) -> bool:
+    """Tell whether phi couples the m outputs of an example."""
+    return bool(getattr(loss, "vector", False))
+
+
+def validate(loss: Any) -> None:
+    """Raise ValueError if `loss` lacks a part or has bad parameters."""
+    for part in ("value", "gradient", "conjugate", "gamma"):
+        if not hasattr(loss, part):
+            raise ValueError(
+                f"The loss {loss!r} has no {part}. A loss is an instance such as Logistic(), with "
+                "value, gradient, conjugate and gamma; see quartz.losses.base."
+            )
+    if hasattr(loss, "validate"):
+        loss.validate()
+    if not 0 <= loss.gamma < np.inf:
+        raise ValueError(f"gamma of {loss!r} must be finite and not negative, got {loss.gamma!r}.")
+
+
+def values(loss: Loss, a: Array, y: Array) -> Array:
+    """phi_i(a_i) for all examples."""
+    return _over_examples(loss, loss.value, a, y)
+
+
+def conjugates(loss: Loss, u: Array, y: Array) -> Array:
+    """phi_i*(u_i) for all examples."""
+    return _over_examples(loss, loss.conjugate, u, y)
+
+
+def gradients(loss: Loss, a: Array, y: Array) -> Array:
+    """grad phi_i(a_i) for all examples."""
+    if is_vector(loss):
+        return np.array([loss.gradient(*pair) for pair in zip(a, y, strict=True)])
+    return loss.gradient(a, y)
+
+
+def _over_examples(loss: Loss, function: Any, x: Array, y: Array) -> Array:
+    if is_vector(loss):
+        return np.array([function(*pair) for pair in zip(x, y, strict=True)])
+    each: Array = function(x, y)
+    return each if each.ndim < 2 else each.sum(axis=1)

@@ -1,0 +1,184 @@
+"""Numeric tests of the laws that a loss must obey."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize, minimize_scalar
+
+from quartz.arrays import Array
+from quartz.laws import broken, raise_if_broken
+from quartz.losses.base import is_vector, target_kind, validate
+
+_STEP_SIZES = (0.0, 1e-3, 1.0, 1e3)  # q = v / (lam n), 0 for an empty example
+
+
+def check_loss(loss: Any, outputs: int = 3, trials: int = 100, seed: int = 0) -> None:
+    """Test a loss against its own formulas, at random points.
+
+    The laws: the gradient is the numeric derivative (gamma > 0) and supports the graph (convexity);
+    it is (1/gamma)-Lipschitz; the conjugate is the numeric supremum; Fenchel-Young holds everywhere
+    with equality at the gradient; and the Option-I step, where there is one, is feasible and beats
+    other feasible points.
+
+    Parameters
+    ----------
+    loss : loss
+        For instance ``Logistic()`` or your own; see :mod:`quartz.losses.base`.
+    outputs : int
+        Length of a prediction, for vector losses.
+    trials : int
+        Number of random points for each law.
+    seed : int
+
+    Raises
+    ------
+    LawError
+        Names each broken law, the point, and by how much.
+
+    Examples
+    --------
+    >>> from quartz.losses import SmoothedHinge, check_loss
+    >>> check_loss(SmoothedHinge(gamma=0.5))
+    """
+    validate(loss)
+    raise_if_broken(loss, _violations(loss, outputs, trials, np.random.default_rng(seed)))
+
+
+@dataclass(frozen=True)
+class _Point:
+    """Random predictions a and b and a target y of one example."""
+
+    a: Any
+    b: Any
+    y: Any
+    direction: Any
+
+    def __str__(self) -> str:
+        return f"a={self.a}, y={self.y}"
+
+
+def _violations(loss: Any, outputs: int, trials: int, rng: np.random.Generator) -> Iterator[str]:
+    for _ in range(trials):
+        point = _random_point(loss, outputs, rng)
+        yield from _derivative(loss, point)
+        yield from _convexity(loss, point)
+        yield from _smoothness(loss, point)
+        yield from _fenchel_young(loss, point)
+        yield from _numeric_conjugate(loss, point)
+        if hasattr(loss, "step"):
+            yield from _step(loss, point, rng)
+
+
+def _random_point(loss: Any, outputs: int, rng: np.random.Generator) -> _Point:
+    kind, shape = target_kind(loss), (outputs,) if is_vector(loss) else ()
+    y: Any = rng.normal(scale=2, size=() if kind == "real" and not shape else shape)
+    if kind == "sign":
+        y = rng.choice([-1.0, 1.0])
+    elif kind == "class":
+        y = int(rng.integers(outputs))
+    near = 10.0 ** rng.integers(-3, 1)  # close pairs see curvature, far ones the tails
+    a = rng.normal(scale=3, size=shape)
+    b = a + near * rng.normal(scale=3, size=shape)
+    direction = rng.normal(size=shape)
+    return _Point(a, b, y, direction / np.linalg.norm(direction))
+
+
+def _derivative(loss: Any, point: _Point) -> list[str]:
+    if loss.gamma == 0:
+        return []
+    h = 1e-6
+    ahead = loss.value(point.a + h * point.direction, point.y)
+    behind = loss.value(point.a - h * point.direction, point.y)
+    slope = np.vdot(loss.gradient(point.a, point.y), point.direction)
+    error = abs((ahead - behind) / (2 * h) - slope)
+    return broken("gradient is the derivative of value", error, _scaled(1e-6, slope), str(point))
+
+
+def _convexity(loss: Any, point: _Point) -> list[str]:
+    tangent = loss.value(point.a, point.y) + np.vdot(
+        loss.gradient(point.a, point.y), point.b - point.a
+    )
+    value = loss.value(point.b, point.y)
+    where = f"{point}, b={point.b}"
+    return broken("value lies above its tangents", tangent - value, _scaled(1e-10, value), where)
+
+
+def _smoothness(loss: Any, point: _Point) -> list[str]:
+    if loss.gamma == 0:
+        return []
+    change = loss.gradient(point.a, point.y) - loss.gradient(point.b, point.y)
+    ratio = np.linalg.norm(change) / np.linalg.norm(point.a - point.b)
+    excess = ratio - 1 / loss.gamma
+    return broken("gradient is (1/gamma)-Lipschitz", excess, 1e-8 / loss.gamma, str(point))
+
+
+def _fenchel_young(loss: Any, point: _Point) -> Iterator[str]:
+    u = loss.gradient(point.a, point.y)
+    terms = loss.value(point.a, point.y), loss.conjugate(u, point.y), np.vdot(u, point.a)
+    error = abs(terms[0] + terms[1] - terms[2])
+    law = "value + conjugate = product at the gradient"
+    yield from broken(law, error, _scaled(1e-9, *terms), f"{point}, u={u}")
+    for outward in (0.0, 0.5, 3.0):  # beyond the domain too: there the conjugate is infinite
+        u = loss.gradient(point.b, point.y) + outward * point.direction
+        bound = loss.conjugate(u, point.y)
+        for far in (0.0, 1e2, -1e2, 1e6, -1e6):
+            a = point.a + far * point.direction
+            terms = loss.value(a, point.y), bound, np.vdot(u, a)
+            shortfall = terms[2] - terms[0] - terms[1]
+            law = "value + conjugate >= product (Fenchel-Young)"
+            where = f"a={a}, y={point.y}, u={u}"
+            yield from broken(law, shortfall, _scaled(1e-9, *terms), where)
+
+
+def _numeric_conjugate(loss: Any, point: _Point) -> list[str]:
+    """Compare phi*(u) with a numeric supremum, for u between two gradients."""
+    u = 0.5 * (loss.gradient(point.a, point.y) + loss.gradient(point.b, point.y))
+    if is_vector(loss):
+        found = minimize(
+            lambda a: loss.value(a, point.y) - u @ a,
+            0.5 * (point.a + point.b),
+            jac=lambda a: loss.gradient(a, point.y) - u,
+            options={"gtol": 1e-10},
+        )
+    else:  # the gradient increases, so the supremum is attained between a and b
+        bounds = sorted((float(point.a), float(point.b)))
+        found = minimize_scalar(
+            lambda a: loss.value(a, point.y) - u * a,
+            bounds=bounds,
+            method="bounded",
+            options={"xatol": 1e-10},
+        )
+    supremum = -found.fun
+    error = abs(loss.conjugate(u, point.y) - supremum)
+    where = f"u={u}, y={point.y}, where the supremum is {supremum:.6g}"
+    return broken("conjugate is the supremum", error, _scaled(1e-6, supremum), where)
+
+
+def _step(loss: Any, point: _Point, rng: np.random.Generator) -> Iterator[str]:
+    alpha = -loss.gradient(point.b, point.y)
+    for q in _STEP_SIZES:
+
+        def objective(new: Array, q: float = q) -> float:
+            change = new - alpha
+            penalty = 0.5 * q * np.vdot(change, change)
+            return float(-loss.conjugate(-new, point.y) - np.vdot(point.a, change) - penalty)
+
+        new = loss.step(alpha, point.a, point.y, q)
+        reached = objective(new)
+        where = f"alpha={alpha}, {point}, q={q}, step to {new}"
+        law = "step stays in the domain of the conjugate"
+        yield from broken(law, 0.0 if np.isfinite(reached) else np.inf, 0.0, where)
+        for reach in (0.1, 3.0, 100.0):
+            feasible = -loss.gradient(reach * rng.normal(size=np.shape(point.a)), point.y)
+            for share in (1.0, 0.5, 1e-3, 1e-6):
+                rival = objective(new + share * (feasible - new))
+                law = "step maximizes its objective"
+                yield from broken(law, rival - reached, _scaled(1e-9, reached, q), where)
+
+
+def _scaled(tolerance: float, *terms: Any) -> float:
+    """`tolerance` relative to the largest finite term."""
+    sizes = [abs(float(term)) for term in terms if np.isfinite(term)]
+    return tolerance * max(1.0, *sizes)

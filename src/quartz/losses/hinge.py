@@ -1,0 +1,115 @@
+"""The hinge family: support vector machines.
+
+All are functions of the margin t = y a, y = -1 or +1; formulas use b = y alpha = -y u.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from quartz import checks
+from quartz.arrays import Array
+from quartz.domain import barrier
+
+
+class Hinge(NamedTuple):
+    """phi(a) = max(0, 1 - y a), the loss of the plain SVM; phi*(u) = -b for b in [0, 1].
+
+    Not smooth (gamma = 0): Option I only, and the theorem promises no linear rate.
+    """
+
+    @property
+    def gamma(self) -> float:
+        """Not smooth."""
+        return 0.0
+
+    @property
+    def targets(self) -> str:
+        """Labels are -1 and +1."""
+        return "sign"
+
+    def value(self, a: Array, y: Array) -> Array:
+        """phi(a)."""
+        return np.maximum(1.0 - y * a, 0.0)
+
+    def gradient(self, a: Array, y: Array) -> Array:
+        """-y below the kink at margin 1, else 0."""
+        return -y * (y * a < 1.0)
+
+    def conjugate(self, u: Array, y: Array) -> Array:
+        """phi*(u)."""
+        return y * u + barrier(-y * u, 0.0, 1.0)
+
+    def step(self, alpha: Array, a: Array, y: Array, q: float) -> Array:
+        """New alpha of Option I; an empty example (q = 0) goes straight to a bound."""
+        slack = 1.0 - y * a
+        if q <= 0.0:
+            return y * (slack > 0.0) if slack != 0.0 else alpha
+        return y * min(max(y * alpha + slack / q, 0.0), 1.0)
+
+
+class SmoothedHinge(NamedTuple):
+    """The smoothed hinge loss [d-1]; phi*(u) = -b + gamma b^2 / 2 for b in [0, 1]."""
+
+    gamma: float = 1.0
+
+    @property
+    def targets(self) -> str:
+        """Labels are -1 and +1."""
+        return "sign"
+
+    def validate(self) -> None:
+        """Check gamma."""
+        checks.positive("gamma", self.gamma, "For the loss that is not smooth use Hinge().")
+
+    def value(self, a: Array, y: Array) -> Array:
+        """0, (1 - t)^2 / (2 gamma), or 1 - t - gamma / 2, as t falls."""
+        slack = np.maximum(1.0 - y * a, 0.0)
+        bent = np.minimum(slack, self.gamma)
+        return bent * (slack - 0.5 * bent) / self.gamma
+
+    def gradient(self, a: Array, y: Array) -> Array:
+        """-y b with b = (1 - t) / gamma clipped to [0, 1]."""
+        return -y * np.minimum(np.maximum((1.0 - y * a) / self.gamma, 0.0), 1.0)
+
+    def conjugate(self, u: Array, y: Array) -> Array:
+        """phi*(u)."""
+        b = -y * u
+        return b * (0.5 * self.gamma * b - 1.0) + barrier(b, 0.0, 1.0)
+
+    def step(self, alpha: Array, a: Array, y: Array, q: float) -> Array:
+        """New alpha of Option I, the closed form below [g-app-1]."""
+        b = (1.0 - y * a + q * y * alpha) / (self.gamma + q)
+        return y * min(max(b, 0.0), 1.0)
+
+
+class SquaredHinge(NamedTuple):
+    """The squared hinge loss [d-2]; phi*(u) = -b + gamma b^2 / 2 for b >= 0."""
+
+    gamma: float = 1.0
+
+    @property
+    def targets(self) -> str:
+        """Labels are -1 and +1."""
+        return "sign"
+
+    def validate(self) -> None:
+        """Check gamma."""
+        checks.positive("gamma", self.gamma, "LIBLINEAR's squared hinge is gamma=0.5.")
+
+    def value(self, a: Array, y: Array) -> Array:
+        """max(0, 1 - t)^2 / (2 gamma)."""
+        return 0.5 * np.maximum(1.0 - y * a, 0.0) ** 2 / self.gamma
+
+    def gradient(self, a: Array, y: Array) -> Array:
+        """-y max(0, 1 - t) / gamma."""
+        return -y * np.maximum(1.0 - y * a, 0.0) / self.gamma
+
+    def conjugate(self, u: Array, y: Array) -> Array:
+        """phi*(u)."""
+        b = -y * u
+        return b * (0.5 * self.gamma * b - 1.0) + barrier(b, 0.0, np.inf)
+
+    def step(self, alpha: Array, a: Array, y: Array, q: float) -> Array:
+        """New alpha of Option I, the closed form below [g-app-2]."""
+        return y * max((1.0 - y * a + q * y * alpha) / (self.gamma + q), 0.0)

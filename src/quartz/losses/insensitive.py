@@ -1,0 +1,141 @@
+"""Robust regression: absolute error, with a dead zone, smoothed, or both.
+
+All are functions of the residual r = a - y whose conjugates live on [-1, 1]:
+phi*(u) = u y + epsilon |u| + gamma u^2 / 2, with epsilon or gamma zero where the name lacks it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from quartz import checks
+from quartz.arrays import Array
+from quartz.domain import barrier
+
+_EPSILON = "It is the half-width of the zone without loss."
+
+
+class Absolute(NamedTuple):
+    """phi(a) = |a - y|. Not smooth (gamma = 0): Option I only."""
+
+    @property
+    def gamma(self) -> float:
+        """Not smooth."""
+        return 0.0
+
+    def value(self, a: Array, y: Array) -> Array:
+        """|r|."""
+        return np.abs(a - y)
+
+    def gradient(self, a: Array, y: Array) -> Array:
+        """The sign of r."""
+        return np.sign(a - y)
+
+    def conjugate(self, u: Array, y: Array) -> Array:
+        """phi*(u)."""
+        return u * y + barrier(u, -1.0, 1.0)
+
+    def step(self, alpha: Array, a: Array, y: Array, q: float) -> Array:
+        """New alpha of Option I; an empty example (q = 0) goes straight to a bound."""
+        if q <= 0.0:
+            return np.sign(y - a)
+        return min(max(alpha + (y - a) / q, -1.0), 1.0)
+
+
+class Huber(NamedTuple):
+    """phi(a) = r^2 / (2 gamma) for |r| <= gamma, else |r| - gamma / 2."""
+
+    gamma: float = 1.0
+
+    def validate(self) -> None:
+        """Check gamma."""
+        checks.positive("gamma", self.gamma, "For the loss that is not smooth use Absolute().")
+
+    def value(self, a: Array, y: Array) -> Array:
+        """phi(a)."""
+        size = np.abs(a - y)
+        bent = np.minimum(size, self.gamma)
+        return bent * (size - 0.5 * bent) / self.gamma
+
+    def gradient(self, a: Array, y: Array) -> Array:
+        """The residual over gamma, clipped to [-1, 1]."""
+        return np.minimum(np.maximum((a - y) / self.gamma, -1.0), 1.0)
+
+    def conjugate(self, u: Array, y: Array) -> Array:
+        """phi*(u)."""
+        return u * (y + 0.5 * self.gamma * u) + barrier(u, -1.0, 1.0)
+
+    def step(self, alpha: Array, a: Array, y: Array, q: float) -> Array:
+        """New alpha of Option I."""
+        return min(max((y - a + q * alpha) / (self.gamma + q), -1.0), 1.0)
+
+
+class EpsilonInsensitive(NamedTuple):
+    """phi(a) = max(0, |a - y| - epsilon), the loss of support vector regression.
+
+    Not smooth (gamma = 0): Option I only.
+    """
+
+    epsilon: float = 0.1
+
+    @property
+    def gamma(self) -> float:
+        """Not smooth."""
+        return 0.0
+
+    def validate(self) -> None:
+        """Check epsilon."""
+        checks.nonnegative("epsilon", self.epsilon, _EPSILON)
+
+    def value(self, a: Array, y: Array) -> Array:
+        """phi(a)."""
+        return np.maximum(np.abs(a - y) - self.epsilon, 0.0)
+
+    def gradient(self, a: Array, y: Array) -> Array:
+        """The sign of r outside the dead zone."""
+        return np.sign(a - y) * (np.abs(a - y) > self.epsilon)
+
+    def conjugate(self, u: Array, y: Array) -> Array:
+        """phi*(u)."""
+        return u * y + self.epsilon * np.abs(u) + barrier(u, -1.0, 1.0)
+
+    def step(self, alpha: Array, a: Array, y: Array, q: float) -> Array:
+        """New alpha of Option I; an empty example (q = 0) goes straight to a bound."""
+        pull = y - a + q * alpha
+        shrunk = np.sign(pull) * max(abs(pull) - self.epsilon, 0.0)
+        if q <= 0.0:
+            return np.sign(shrunk)
+        return min(max(shrunk / q, -1.0), 1.0)
+
+
+class SmoothedEpsilonInsensitive(NamedTuple):
+    """Huber beyond a dead zone: r^2 / (2 gamma) turns linear, r = |a - y| - epsilon."""
+
+    epsilon: float = 0.1
+    gamma: float = 1.0
+
+    def validate(self) -> None:
+        """Check epsilon and gamma."""
+        checks.nonnegative("epsilon", self.epsilon, _EPSILON)
+        checks.positive("gamma", self.gamma, "For a loss that is not smooth: EpsilonInsensitive().")
+
+    def value(self, a: Array, y: Array) -> Array:
+        """phi(a)."""
+        excess = np.maximum(np.abs(a - y) - self.epsilon, 0.0)
+        bent = np.minimum(excess, self.gamma)
+        return bent * (excess - 0.5 * bent) / self.gamma
+
+    def gradient(self, a: Array, y: Array) -> Array:
+        """phi'(a)."""
+        excess = np.maximum(np.abs(a - y) - self.epsilon, 0.0)
+        return np.sign(a - y) * np.minimum(excess / self.gamma, 1.0)
+
+    def conjugate(self, u: Array, y: Array) -> Array:
+        """phi*(u)."""
+        return u * y + self.epsilon * np.abs(u) + 0.5 * self.gamma * u**2 + barrier(u, -1.0, 1.0)
+
+    def step(self, alpha: Array, a: Array, y: Array, q: float) -> Array:
+        """New alpha of Option I."""
+        pull = y - a + q * alpha
+        shrunk = np.sign(pull) * max(abs(pull) - self.epsilon, 0.0)
+        return min(max(shrunk / (self.gamma + q), -1.0), 1.0)

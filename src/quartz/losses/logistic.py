@@ -1,0 +1,67 @@
+"""Logistic loss."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from quartz.arrays import Array
+from quartz.domain import barrier
+
+_TINY = 1e-300  # b log b is 0 at b = 0: keeps the logarithm finite there
+
+
+class Logistic(NamedTuple):
+    """phi(a) = log(1 + exp(-y a)) for y = -1 or +1.
+
+    With b = -y u in [0, 1], phi*(u) = b log b + (1 - b) log(1 - b).
+    """
+
+    @property
+    def gamma(self) -> float:
+        """phi'' <= 1/4."""
+        return 4.0
+
+    @property
+    def targets(self) -> str:
+        """Labels are -1 and +1."""
+        return "sign"
+
+    def value(self, a: Array, y: Array) -> Array:
+        """phi(a), without overflow."""
+        t = y * a
+        return np.maximum(-t, 0.0) + np.log1p(np.exp(-np.abs(t)))
+
+    def gradient(self, a: Array, y: Array) -> Array:
+        """-y / (1 + exp(y a)), without overflow."""
+        t = y * a
+        return -y * np.exp(-np.maximum(t, 0.0)) / (1.0 + np.exp(-np.abs(t)))
+
+    def conjugate(self, u: Array, y: Array) -> Array:
+        """phi*(u), the negative entropy of (b, 1 - b)."""
+        b = np.minimum(np.maximum(-y * u, 0.0), 1.0)
+        entropy = b * np.log(np.maximum(b, _TINY)) + (1.0 - b) * np.log(np.maximum(1.0 - b, _TINY))
+        return entropy + barrier(-y * u, 0.0, 1.0)
+
+    def step(self, alpha: Array, a: Array, y: Array, q: float) -> Array:
+        """New alpha of Option I.
+
+        b = y alpha is 1 / (1 + exp(-t)) for the root t of t + y a + q (b(t) - b_old), which
+        increases: Newton steps, safeguarded by the bracket that 0 <= b <= 1 gives.
+        """
+        old = y * alpha
+        low, high = -y * a - q * (1.0 - old), -y * a + q * old
+        t = min(max(-y * a, low), high)
+        for _ in range(100):
+            b = np.exp(min(t, 0.0)) / (1.0 + np.exp(-abs(t)))
+            residual = t + y * a + q * (b - old)
+            if residual > 0.0:
+                high = t
+            else:
+                low = t
+            new = t - residual / (1.0 + q * b * (1.0 - b))
+            if not low <= new <= high:
+                new = 0.5 * (low + high)
+            if abs(new - t) <= 1e-15 * (1.0 + abs(t)):
+                break
+            t = new
+        return y * np.exp(min(t, 0.0)) / (1.0 + np.exp(-abs(t)))

@@ -1,0 +1,30 @@
+"""Squared error."""
+
+from typing import NamedTuple
+
+from quartz.arrays import Array
+
+
+class Squared(NamedTuple):
+    """phi(a) = (a - y)^2 / 2, the loss of ridge regression; phi*(u) = u^2 / 2 + u y."""
+
+    @property
+    def gamma(self) -> float:
+        """phi'' = 1."""
+        return 1.0
+
+    def value(self, a: Array, y: Array) -> Array:
+        """phi(a)."""
+        return 0.5 * (a - y) ** 2
+
+    def gradient(self, a: Array, y: Array) -> Array:
+        """a - y."""
+        return a - y
+
+    def conjugate(self, u: Array, y: Array) -> Array:
+        """phi*(u), finite everywhere."""
+        return u * (0.5 * u + y)
+
+    def step(self, alpha: Array, a: Array, y: Array, q: float) -> Array:
+        """New alpha of Option I."""
+        return (y - a + q * alpha) / (1.0 + q)

@@ -1,0 +1,232 @@
+"""The primal-dual pair of problems that Quartz solves.
+
+    [eq:primal]  P(w)     = 1/n sum_i phi_i(A_i' w) + lam g(w)
+    [eq:dual]    D(alpha) = -lam g*(abar) - 1/n sum_i phi_i*(-alpha_i)
+                 abar     = 1/(lam n) sum_i A_i alpha_i
+
+The conjugate is the supremum over all points; the paper's footnote, which restricts it to the unit
+sphere, is a slip.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from quartz import checks
+from quartz.arrays import Array
+from quartz.data import Blocks, as_blocks
+from quartz.losses import base as losses
+from quartz.losses.base import Loss
+from quartz.regularizers import L2
+from quartz.regularizers import base as regularizers
+from quartz.regularizers.base import Regularizer
+
+
+class Problem:
+    """Data, loss and regularizer; immutable by convention.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or Blocks
+        One row per example. With a vector loss, or targets of several columns, a plain matrix
+        becomes :class:`~quartz.data.KroneckerBlocks`.
+    y : array of shape (n,) or (n, m)
+        Targets: -1 and +1 for margin losses, 0, ..., m - 1 for class losses, else real.
+    loss : loss
+        For instance ``Logistic()``; see :mod:`quartz.losses.base`.
+    lam : float
+        Regularization strength on the mean loss.
+    regularizer : regularizer, default L2()
+        See :mod:`quartz.regularizers.base`.
+    weights : array of shape (n,), optional
+        Weight s_i makes the loss of example i s_i phi_i, hence gamma_i = gamma / s_i. The weights
+        are scaled to mean 1, so that P has the weighted mean loss: weight 2 is the example twice,
+        weight 0 leaves it out.
+
+    Attributes
+    ----------
+    data : Blocks
+    y, lam, loss, regularizer
+        As given, validated.
+    weights : ndarray or None
+        Scaled to mean 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from quartz import Problem, losses
+    >>> problem = Problem(np.eye(2), [1.0, -1.0], losses.Logistic(), lam=0.5)
+    >>> round(problem.primal(np.zeros(2)), 4)
+    0.6931
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: ArrayLike,
+        loss: Loss,
+        lam: float,
+        regularizer: Regularizer | None = None,
+        weights: ArrayLike | None = None,
+    ) -> None:
+        losses.validate(loss)
+        self.loss = loss
+        self.regularizer: Regularizer = L2() if regularizer is None else regularizer
+        regularizers.validate(self.regularizer)
+        self.lam = checks.positive("lam", lam, "The theory needs a strongly convex problem.")
+        self.data = as_blocks(X, _outputs(X, y, loss))
+        self.y = _targets(y, loss, self.data)
+        self.weights = None if weights is None else _weights(weights, self.data.n)
+        self._check_regularizer_fits()
+
+    @property
+    def n(self) -> int:
+        """Number of examples."""
+        return self.data.n
+
+    @property
+    def gammas(self) -> Array:
+        """gamma_i = gamma / s_i; infinite for weight 0."""
+        if self.weights is None:
+            return np.full(self.n, float(self.loss.gamma))
+        gammas = np.full(self.n, np.inf)
+        return np.divide(self.loss.gamma, self.weights, out=gammas, where=self.weights > 0)
+
+    def condition(self, v: Array) -> Array:
+        """1 + v_i / (lam gamma_i n), whose largest ratio to p_i is 1/theta [a-theta]."""
+        return condition_numbers(v, self.lam, self.gammas, self.n)
+
+    # Vectors over all examples
+
+    def abar(self, alpha: Array) -> Array:
+        """1/(lam n) sum_i A_i alpha_i [jibs79gss], from scratch in float64."""
+        return self.data.combination(alpha) / (self.lam * self.n)
+
+    def conjugate_point(self, abar: Array) -> Array:
+        """z = grad g*(abar), the w that is optimal for these duals [eq:98y98hss]."""
+        return self.regularizer.conjugate_gradient(abar)
+
+    def losses(self, predictions: Array) -> Array:
+        """s_i phi_i(a_i) for every example."""
+        each = losses.values(self.loss, predictions, self.y)
+        return each if self.weights is None else self.weights * each
+
+    def conjugates(self, alpha: Array) -> Array:
+        """(s_i phi_i)*(-alpha_i) = s_i phi_i*(-alpha_i / s_i) for every example.
+
+        With s_i = 0 that is 0 at alpha_i = 0 and infinite elsewhere.
+        """
+        if self.weights is None:
+            return losses.conjugates(self.loss, -alpha, self.y)
+        kept = self.weights > 0
+        each = np.where(_row_norms(alpha) > 0, np.inf, 0.0)
+        s = self.weights[kept]
+        u = -alpha[kept] / s.reshape(-1, *[1] * (alpha.ndim - 1))
+        each[kept] = s * losses.conjugates(self.loss, u, self.y[kept])
+        return each
+
+    # One example
+
+    def gradient_one(self, i: int, a: Array) -> Array:
+        """Gradient of s_i phi_i at the prediction a."""
+        gradient = self.loss.gradient(a, self.y[i])
+        return gradient if self.weights is None else self.weights[i] * gradient
+
+    def step_one(self, i: int, alpha: Array, a: Array, q: float) -> Array:
+        """Return the new alpha_i of Option I for the weighted loss, q = v_i / (lam n).
+
+        In alpha_i / s_i the weighted step is the plain one with q s_i.
+        """
+        step: Any = self.loss.step  # type: ignore[attr-defined]
+        s = 1.0 if self.weights is None else self.weights[i]
+        if s == 0:
+            return np.zeros_like(alpha)
+        if np.ndim(a) and not losses.is_vector(self.loss):  # multitask: output by output
+            outputs = zip(alpha / s, a, self.y[i], strict=True)
+            return s * np.array([step(*output, q * s) for output in outputs])
+        return s * step(alpha / s, a, self.y[i], q * s)
+
+    # Objectives
+
+    def primal(self, w: Array) -> float:
+        """P(w)."""
+        mean_loss = float(np.mean(self.losses(self.data.predictions(w))))
+        return mean_loss + self.lam * regularizers.value(self.regularizer, w)
+
+    def dual(self, alpha: Array) -> float:
+        """D(alpha); minus infinity outside the domain of the conjugates."""
+        mean_conjugate = float(np.mean(self.conjugates(alpha)))
+        return -self.lam * regularizers.conjugate(self.regularizer, self.abar(alpha)) - (
+            mean_conjugate
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"Problem(n={self.n}, d={self.data.d}, m={self.data.m}, loss={self.loss!r}, "
+            f"lam={self.lam:g}, regularizer={type(self.regularizer).__name__}, "
+            f"weights={'none' if self.weights is None else 'given'})"
+        )
+
+    def _check_regularizer_fits(self) -> None:
+        """A regularizer with parameters per coordinate may not fit d."""
+        try:
+            point = self.regularizer.conjugate_gradient(np.zeros(self.data.d))
+            fits = np.shape(point) == (self.data.d,)
+        except (ValueError, IndexError):
+            fits = False
+        if not fits:
+            raise ValueError(
+                f"The regularizer {type(self.regularizer).__name__} does not fit vectors of length "
+                f"d={self.data.d}. Check the lengths of its parameters, such as groups."
+            )
+
+
+def condition_numbers(v: Array, lam: float, gamma: Array | float, n: int) -> Array:
+    """1 + v_i / (lam gamma_i n): infinite for gamma = 0, 1 for gamma infinite (weight 0)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = v / (lam * np.asarray(gamma, dtype=np.float64) * n)
+    return np.where(np.isnan(ratio), np.inf, 1 + ratio)
+
+
+def _outputs(X: Any, y: ArrayLike, loss: Loss) -> int:
+    """m, from the blocks or else from the targets."""
+    if isinstance(X, Blocks):
+        return X.m
+    if losses.target_kind(loss) == "class":
+        labels = np.asarray(y)
+        return max(2, int(labels.max()) + 1) if labels.size and np.isfinite(labels.max()) else 2
+    return int(np.shape(y)[1]) if np.ndim(y) == 2 else 1
+
+
+def _targets(y: ArrayLike, loss: Loss, data: Blocks) -> Array:
+    name, kind = type(loss).__name__, losses.target_kind(loss)
+    if losses.is_vector(loss) and data.m == 1:
+        raise ValueError(f"{name} couples several outputs, but the data have m = 1.")
+    shape = (data.n,) if kind == "class" else data.dual_shape
+    targets = checks.finite_array("y", y, shape)
+    if kind == "class":
+        valid = (targets >= 0) & (targets < data.m) & (targets == np.floor(targets))
+        wanted = f"class numbers 0, ..., {data.m - 1}"
+    else:
+        valid = np.ones(shape, dtype=bool) if kind == "real" else np.abs(targets) == 1
+        wanted = "labels -1 and +1; for 0/1 labels pass 2 * y - 1"
+    if not valid.all():
+        where = tuple(int(k) for k in np.argwhere(~valid)[0])
+        index = ", ".join(map(str, where))
+        raise ValueError(f"y[{index}] is {targets[where]:g}, but {name} needs {wanted}.")
+    return targets.astype(np.int64) if kind == "class" else targets
+
+
+def _weights(weights: ArrayLike, n: int) -> Array:
+    s = checks.finite_array("weights", weights, (n,))
+    if s.min() < 0:
+        i = int(s.argmin())
+        raise ValueError(f"weights[{i}] is {s[i]:g}; weights cannot be negative. Use 0 to leave out.")
+    if s.max() == 0:
+        raise ValueError("All weights are 0: no example is left. Give at least one a weight above 0.")
+    return s / s.mean()
+
+
+def _row_norms(alpha: Array) -> Array:
+    return np.abs(alpha) if alpha.ndim == 1 else np.abs(alpha).max(axis=1)

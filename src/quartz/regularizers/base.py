@@ -1,0 +1,66 @@
+"""What a regularizer must give.
+
+A regularizer is a NamedTuple of parameters with plain functions; g must be 1-strongly convex
+[ass:reg], so that g* is finite and smooth everywhere.
+
+Required
+    value(w)               g(w), infinite outside its domain
+    conjugate(u)           g*(u) = sup_w <u, w> - g(w)
+    conjugate_gradient(u)  grad g*(u), the maximizing w
+Optional
+    separable              True if g is a sum over coordinates (default False)
+    validate()             raises ValueError on bad parameters
+
+The functions of a separable g act on one coordinate, and elementwise on a vector: the caller sums.
+Those of any other g take the whole vector, and value and conjugate return a number.
+"""
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from quartz.arrays import Array
+
+
+class Regularizer(Protocol):
+    """The required part of a regularizer; the module docstring lists the optional one."""
+
+    def value(self, w: Array) -> Array:
+        """g(w)."""
+        ...
+
+    def conjugate(self, u: Array) -> Array:
+        """g*(u)."""
+        ...
+
+    def conjugate_gradient(self, u: Array) -> Array:
+        """Grad g*(u)."""
+        ...
+
+
+def is_separable(regularizer: Regularizer) -> bool:
+    """Tell whether g is a sum over coordinates."""
+    return bool(getattr(regularizer, "separable", False))
+
+
+def validate(regularizer: Any) -> None:
+    """Raise ValueError if `regularizer` lacks a part or has bad parameters."""
+    for part in ("value", "conjugate", "conjugate_gradient"):
+        if not hasattr(regularizer, part):
+            raise ValueError(
+                f"The regularizer {regularizer!r} has no {part}. A regularizer is an instance such "
+                "as L2(), with value, conjugate and conjugate_gradient; see "
+                "quartz.regularizers.base."
+            )
+    if hasattr(regularizer, "validate"):
+        regularizer.validate()
+
+
+def value(regularizer: Regularizer, w: Array) -> float:
+    """g(w)."""
+    return float(np.sum(regularizer.value(w)))
+
+
+def conjugate(regularizer: Regularizer, u: Array) -> float:
+    """g*(u)."""
+    return float(np.sum(regularizer.conjugate(u)))

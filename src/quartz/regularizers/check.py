@@ -1,0 +1,82 @@
+"""Numeric tests of the laws that a regularizer must obey."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from quartz.arrays import Array
+from quartz.laws import broken, raise_if_broken
+from quartz.regularizers.base import conjugate, validate, value
+
+
+def check_regularizer(regularizer: Any, d: int = 6, trials: int = 100, seed: int = 0) -> None:
+    """Test a regularizer against its own formulas, at random points.
+
+    The laws: conjugate_gradient is the numeric gradient of conjugate; Fenchel-Young holds with
+    equality at w = grad g*(u), which makes conjugate the supremum; and g is 1-strongly convex
+    [ass:reg], that is, g rises by ||w' - w||^2 / 2 above its tangent and grad g* is 1-Lipschitz.
+
+    Parameters
+    ----------
+    regularizer : regularizer
+        For instance ``ElasticNet(mu=0.5)`` or your own; see :mod:`quartz.regularizers.base`.
+    d : int
+        Length of the vectors to try.
+    trials : int
+        Number of random points for each law.
+    seed : int
+
+    Raises
+    ------
+    LawError
+        Names each broken law, the point, and by how much.
+
+    Examples
+    --------
+    >>> from quartz.regularizers import ElasticNet, check_regularizer
+    >>> check_regularizer(ElasticNet(mu=0.5))
+    """
+    validate(regularizer)
+    rng = np.random.default_rng(seed)
+    raise_if_broken(regularizer, _violations(regularizer, d, trials, rng))
+
+
+def _violations(g: Any, d: int, trials: int, rng: np.random.Generator) -> Iterator[str]:
+    for _ in range(trials):
+        scale = 10.0 ** rng.integers(-1, 2)
+        u, other = scale * rng.normal(size=(2, d))
+        w = g.conjugate_gradient(u)
+        yield from _derivative(g, u, w, rng.normal(size=d))
+        yield from _fenchel_young(g, u, w)
+        yield from _strong_convexity(g, u, w, other)
+
+
+def _derivative(g: Any, u: Array, w: Array, direction: Array) -> list[str]:
+    h = 1e-6
+    ahead, behind = conjugate(g, u + h * direction), conjugate(g, u - h * direction)
+    slope = w @ direction
+    error = abs((ahead - behind) / (2 * h) - slope)
+    law = "conjugate_gradient is the gradient of conjugate"
+    return broken(law, error, 1e-5 * max(1.0, abs(slope), ahead), f"u={u}")
+
+
+def _fenchel_young(g: Any, u: Array, w: Array) -> list[str]:
+    terms = value(g, w), conjugate(g, u), w @ u
+    error = abs(terms[0] + terms[1] - terms[2])
+    law = "value + conjugate = product at the conjugate gradient"
+    return broken(law, error, 1e-9 * max(1.0, abs(terms[2])), f"u={u}, w={w}")
+
+
+def _strong_convexity(g: Any, u: Array, w: Array, other: Array) -> Iterator[str]:
+    w_other = g.conjugate_gradient(other)
+    distance = w_other - w
+    # u is a subgradient of g at w; the same line is Fenchel-Young at (w_other, u)
+    floor = value(g, w) + u @ distance + 0.5 * distance @ distance
+    rise = value(g, w_other)
+    where = f"u={u}, w={w}, w'={w_other}"
+    law = "value is 1-strongly convex"
+    yield from broken(law, floor - rise, 1e-9 * max(1.0, abs(floor)), where)
+    law = "conjugate_gradient is 1-Lipschitz"
+    excess = np.linalg.norm(distance) - np.linalg.norm(other - u)
+    yield from broken(law, excess, 1e-9 * max(1.0, np.linalg.norm(u)), where)

@@ -1,0 +1,39 @@
+"""Elastic net."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from quartz import checks
+from quartz.arrays import Array
+
+
+class ElasticNet(NamedTuple):
+    """g(w) = ||w||^2 / 2 + mu ||w||_1.
+
+    scikit-learn's ``ElasticNet(alpha, l1_ratio)`` is lam = alpha (1 - l1_ratio) and
+    mu = l1_ratio / (1 - l1_ratio).
+    """
+
+    mu: float = 1.0
+
+    @property
+    def separable(self) -> bool:
+        """A sum over coordinates."""
+        return True
+
+    def validate(self) -> None:
+        """Check mu."""
+        checks.nonnegative("mu", self.mu, "It weighs the 1-norm.")
+
+    def value(self, w: Array) -> Array:
+        """w_j^2 / 2 + mu |w_j|."""
+        return 0.5 * w * w + self.mu * np.abs(w)
+
+    def conjugate(self, u: Array) -> Array:
+        """max(|u_j| - mu, 0)^2 / 2."""
+        return 0.5 * np.maximum(np.abs(u) - self.mu, 0.0) ** 2
+
+    def conjugate_gradient(self, u: Array) -> Array:
+        """u_j shrunk towards 0 by mu."""
+        return np.sign(u) * np.maximum(np.abs(u) - self.mu, 0.0)

@@ -1,0 +1,45 @@
+"""Group lasso with a ridge."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from quartz import checks
+from quartz.arrays import Array, IntArray
+
+
+class GroupL2(NamedTuple):
+    """g(w) = ||w||^2 / 2 + mu sum_G ||w_G||, whole groups of coordinates vanish together.
+
+    Parameters
+    ----------
+    groups : ndarray of shape (d,)
+        The number of each coordinate's group, from 0.
+    mu : float
+        Weight of the group norms.
+    """
+
+    groups: IntArray
+    mu: float = 1.0
+
+    def validate(self) -> None:
+        """Check mu and groups."""
+        checks.nonnegative("mu", self.mu, "It weighs the norms of the groups.")
+        checks.group_labels("groups", self.groups)
+
+    def value(self, w: Array) -> Array:
+        """g(w)."""
+        return 0.5 * np.sum(w * w) + self.mu * np.sum(self._norms(w))
+
+    def conjugate(self, u: Array) -> Array:
+        """sum_G max(||u_G|| - mu, 0)^2 / 2."""
+        return 0.5 * np.sum(np.maximum(self._norms(u) - self.mu, 0.0) ** 2)
+
+    def conjugate_gradient(self, u: Array) -> Array:
+        """Each group shrunk towards 0 by mu."""
+        norms = self._norms(u)
+        kept = np.maximum(norms - self.mu, 0.0)
+        return u * (kept / np.maximum(norms, 1e-300))[self.groups]
+
+    def _norms(self, w: Array) -> Array:
+        return np.sqrt(np.bincount(self.groups, w * w))

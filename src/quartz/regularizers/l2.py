@@ -1,0 +1,82 @@
+"""Squared Euclidean norm, also over the nonnegative orthant and over a box."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from quartz.arrays import Array
+from quartz.domain import barrier
+
+
+class L2(NamedTuple):
+    """g(w) = ||w||^2 / 2, its own conjugate [g-app-1]."""
+
+    @property
+    def separable(self) -> bool:
+        """A sum over coordinates."""
+        return True
+
+    def value(self, w: Array) -> Array:
+        """w_j^2 / 2."""
+        return 0.5 * w * w
+
+    def conjugate(self, u: Array) -> Array:
+        """u_j^2 / 2."""
+        return 0.5 * u * u
+
+    def conjugate_gradient(self, u: Array) -> Array:
+        """The identity."""
+        return u
+
+
+class NonnegativeL2(NamedTuple):
+    """g(w) = ||w||^2 / 2 for w >= 0, else infinite."""
+
+    @property
+    def separable(self) -> bool:
+        """A sum over coordinates."""
+        return True
+
+    def value(self, w: Array) -> Array:
+        """w_j^2 / 2 for w_j >= 0."""
+        return 0.5 * w * w + barrier(w, 0.0, np.inf)
+
+    def conjugate(self, u: Array) -> Array:
+        """max(u_j, 0)^2 / 2."""
+        return 0.5 * np.maximum(u, 0.0) ** 2
+
+    def conjugate_gradient(self, u: Array) -> Array:
+        """max(u_j, 0)."""
+        return np.maximum(u, 0.0)
+
+
+class BoxL2(NamedTuple):
+    """g(w) = ||w||^2 / 2 for lower <= w_j <= upper, else infinite."""
+
+    lower: float = -1.0
+    upper: float = 1.0
+
+    @property
+    def separable(self) -> bool:
+        """A sum over coordinates."""
+        return True
+
+    def validate(self) -> None:
+        """Check the bounds."""
+        if not self.lower <= self.upper:
+            raise ValueError(
+                f"lower must not exceed upper, got lower={self.lower!r}, upper={self.upper!r}."
+            )
+
+    def value(self, w: Array) -> Array:
+        """w_j^2 / 2 inside the box."""
+        return 0.5 * w * w + barrier(w, self.lower, self.upper)
+
+    def conjugate(self, u: Array) -> Array:
+        """u_j w - w^2 / 2 at the maximizing w."""
+        w = np.minimum(np.maximum(u, self.lower), self.upper)
+        return w * (u - 0.5 * w)
+
+    def conjugate_gradient(self, u: Array) -> Array:
+        """u_j clipped to the box."""
+        return np.minimum(np.maximum(u, self.lower), self.upper)
