@@ -5,8 +5,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-Array: TypeAlias = NDArray[np.float64]
-"""Float64 vector or matrix. Loss formulas take and return scalars where these do."""
+Array: TypeAlias = NDArray[Any]
+"""Vector or matrix of float64, or of booleans that select."""
+
+Floats: TypeAlias = Any
+"""A float or an array of them: what formulas for one example take, and elementwise for many."""
 
 IntArray: TypeAlias = NDArray[np.int64]
 

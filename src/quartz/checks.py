@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quartz.arrays import Array
+from quartz.arrays import Array, IntArray
 
 
 def positive(name: str, value: float, remedy: str) -> float:
@@ -74,26 +74,50 @@ def distribution(name: str, values: ArrayLike) -> Array:
     return p
 
 
-def group_labels(name: str, labels: ArrayLike, n: int | None = None) -> np.ndarray:
-    """Return `labels` as int64 group numbers 0..g-1, none of them unused."""
-    found = np.asarray(labels)
-    if found.ndim != 1 or found.size == 0 or not np.issubdtype(found.dtype, np.integer):
+def partition(name: str, groups: Any, n: int | None = None) -> IntArray:
+    """Return group numbers 0..g-1, one for each of the n examples.
+
+    `groups` is a vector of such numbers, or a list of index lists such as [[0, 1], [2, 3, 4]].
+    """
+    try:
+        lists = len(groups) > 0 and np.ndim(groups[0]) == 1
+        labels = _labels_of_lists(name, groups, n) if lists else np.asarray(groups)
+    except TypeError:
+        labels = np.asarray(groups)
+    if labels.ndim != 1 or labels.size == 0 or not np.issubdtype(labels.dtype, np.integer):
         raise ValueError(
-            f"{name} must be a vector with a group number for each example, got "
-            f"{found.dtype} of shape {found.shape}."
+            f"{name} must be a vector with a group number for each example, or a list of index "
+            f"lists such as [[0, 1], [2, 3, 4]]; got {groups!r}."
         )
-    if n is not None and found.size != n:
-        raise ValueError(
-            f"{name} must cover all {n} examples, got {found.size} labels. "
-            "Give each example the number of its group."
-        )
-    if found.min() < 0:
-        i = int(found.argmin())
-        raise ValueError(f"{name}[{i}] is {found[i]}; groups are numbered from 0.")
-    unused = np.flatnonzero(np.bincount(found) == 0)
+    if n is not None and labels.size != n:
+        raise ValueError(f"{name} must cover all {n} examples, got {labels.size} group numbers.")
+    if labels.min() < 0:
+        i = int(labels.argmin())
+        raise ValueError(f"{name}[{i}] is {labels[i]}; groups are numbered from 0.")
+    unused = np.flatnonzero(np.bincount(labels) == 0)
     if unused.size:
         raise ValueError(f"{name} leaves group {unused[0]} empty; number the groups 0, 1, 2, ...")
-    return found.astype(np.int64)
+    return labels.astype(np.int64)
+
+
+def _labels_of_lists(name: str, groups: Any, n: int | None) -> IntArray:
+    members = [np.asarray(group, dtype=np.int64) for group in groups]
+    listed = np.concatenate(members)
+    size = int(listed.max(initial=-1)) + 1 if n is None else n
+    if listed.size and not 0 <= listed.min() <= listed.max() < size:
+        bad = listed[(listed < 0) | (listed >= size)][0]
+        raise ValueError(f"{name} names example {bad}, but the examples are 0, ..., {size - 1}.")
+    times = np.bincount(listed, minlength=size)
+    if times.max(initial=0) > 1:
+        twice = int(times.argmax())
+        where = [g for g, group in enumerate(members) if twice in group]
+        raise ValueError(f"{name} must not overlap, but example {twice} is in groups {where}.")
+    if not times.all():
+        raise ValueError(f"{name} must cover all examples, but none holds {int(times.argmin())}.")
+    labels = np.empty(size, dtype=np.int64)
+    for number, group in enumerate(members):
+        labels[group] = number
+    return labels
 
 
 def _is_number(value: Any) -> bool:

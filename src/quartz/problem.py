@@ -122,7 +122,7 @@ class Problem:
         kept = self.weights > 0
         each = np.where(_row_norms(alpha) > 0, np.inf, 0.0)
         s = self.weights[kept]
-        u = -alpha[kept] / s.reshape(-1, *[1] * (alpha.ndim - 1))
+        u = -alpha[kept] / self.data.per_example(s)
         each[kept] = s * losses.conjugates(self.loss, u, self.y[kept])
         return each
 
@@ -222,9 +222,13 @@ def _weights(weights: ArrayLike, n: int) -> Array:
     s = checks.finite_array("weights", weights, (n,))
     if s.min() < 0:
         i = int(s.argmin())
-        raise ValueError(f"weights[{i}] is {s[i]:g}; weights cannot be negative. Use 0 to leave out.")
+        raise ValueError(
+            f"weights[{i}] is {s[i]:g}; weights cannot be negative. Use 0 to leave out."
+        )
     if s.max() == 0:
-        raise ValueError("All weights are 0: no example is left. Give at least one a weight above 0.")
+        raise ValueError(
+            "All weights are 0: no example is left. Give at least one a weight above 0."
+        )
     return s / s.mean()
 
 

@@ -34,6 +34,10 @@ class Blocks(ABC):
         """Shape of alpha."""
         return (self.n,) if self.m == 1 else (self.n, self.m)
 
+    def per_example(self, values: Array) -> Array:
+        """Shape n numbers so that they broadcast against vectors over examples."""
+        return values if self.m == 1 else values[:, None]
+
     @abstractmethod
     def predictions(self, w: Array) -> Array:
         """A_i' w for every example."""

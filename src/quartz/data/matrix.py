@@ -70,7 +70,8 @@ def _canonical_dense(X: Any, name: str) -> Matrix:
     _check_shape(X.shape, name)
     bad = np.argwhere(~np.isfinite(X))
     if bad.size:
-        _raise_not_finite(name, *map(int, bad[0]), X[tuple(bad[0])])
+        i, j = map(int, bad[0])
+        _raise_not_finite(name, i, j, X[i, j])
     return X
 
 
@@ -82,7 +83,9 @@ def _float_dtype(dtype: Any, name: str) -> Any:
 
 def _check_shape(shape: tuple[int, int], name: str) -> None:
     if 0 in shape:
-        raise ValueError(f"{name} is empty: its shape is {shape}. Give at least one row and column.")
+        raise ValueError(
+            f"{name} is empty: its shape is {shape}. Give at least one row and column."
+        )
 
 
 def _raise_not_finite(name: str, i: int, j: int, value: float) -> None:

@@ -83,6 +83,6 @@ class StackedBlocks(Blocks):
         columns = [self.matrix[k :: self.m] for k in range(self.m)]
         grams = np.empty((self.n, self.m, self.m))
         for k, left in enumerate(columns):
-            for l, right in enumerate(columns[: k + 1]):
-                grams[:, k, l] = grams[:, l, k] = storage.product(left, right) @ row_weights
+            for other, right in enumerate(columns[: k + 1]):
+                grams[:, k, other] = grams[:, other, k] = storage.product(left, right) @ row_weights
         return grams

@@ -24,7 +24,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from quartz.arrays import Array
+from quartz.arrays import Floats
+
 
 class Loss(Protocol):
     """The required part of a loss; the module docstring lists the optional one."""
@@ -34,15 +35,15 @@ class Loss(Protocol):
         """phi is (1/gamma)-smooth."""
         ...
 
-    def value(self, a: Array, y: Array) -> Array:
+    def value(self, a: Floats, y: Floats) -> Floats:
         """phi(a)."""
         ...
 
-    def gradient(self, a: Array, y: Array) -> Array:
+    def gradient(self, a: Floats, y: Floats) -> Floats:
         """grad phi(a)."""
         ...
 
-    def conjugate(self, u: Array, y: Array) -> Array:
+    def conjugate(self, u: Floats, y: Floats) -> Floats:
         """phi*(u)."""
         ...
 
@@ -50,7 +51,7 @@ class Loss(Protocol):
 class LossWithStep(Loss, Protocol):
     """A loss that can do Option I."""
 
-    def step(self, alpha: Array, a: Array, y: Array, q: float) -> Array:
+    def step(self, alpha: Floats, a: Floats, y: Floats, q: float) -> Floats:
         """Return the new dual variable alpha + Delta of Option I.
 
         Delta = argmax -phi*(-(alpha + Delta)) - <a, Delta> - (q / 2) ||Delta||^2 with
@@ -74,10 +75,10 @@ def is_vector(loss: Loss) -> bool:
 def validate(loss: Any) -> None:
     """Raise ValueError if `loss` lacks a part or has bad parameters."""
     for part in ("value", "gradient", "conjugate", "gamma"):
-        if not hasattr(loss, part):
+        if not hasattr(loss, part) or isinstance(loss, type):
             raise ValueError(
-                f"The loss {loss!r} has no {part}. A loss is an instance such as Logistic(), with "
-                "value, gradient, conjugate and gamma; see quartz.losses.base."
+                f"The loss {loss!r} has no {part} of its own. A loss is an instance such as "
+                "Logistic(), with value, gradient, conjugate and gamma; see quartz.losses.base."
             )
     if hasattr(loss, "validate"):
         loss.validate()
@@ -85,25 +86,18 @@ def validate(loss: Any) -> None:
         raise ValueError(f"gamma of {loss!r} must be finite and not negative, got {loss.gamma!r}.")
 
 
-def values(loss: Loss, a: Array, y: Array) -> Array:
+def values(loss: Loss, a: Floats, y: Floats) -> Floats:
     """phi_i(a_i) for all examples."""
     return _over_examples(loss, loss.value, a, y)
 
 
-def conjugates(loss: Loss, u: Array, y: Array) -> Array:
+def conjugates(loss: Loss, u: Floats, y: Floats) -> Floats:
     """phi_i*(u_i) for all examples."""
     return _over_examples(loss, loss.conjugate, u, y)
 
 
-def gradients(loss: Loss, a: Array, y: Array) -> Array:
-    """grad phi_i(a_i) for all examples."""
-    if is_vector(loss):
-        return np.array([loss.gradient(*pair) for pair in zip(a, y, strict=True)])
-    return loss.gradient(a, y)
-
-
-def _over_examples(loss: Loss, function: Any, x: Array, y: Array) -> Array:
+def _over_examples(loss: Loss, function: Any, x: Floats, y: Floats) -> Floats:
     if is_vector(loss):
         return np.array([function(*pair) for pair in zip(x, y, strict=True)])
-    each: Array = function(x, y)
+    each: Floats = function(x, y)
     return each if each.ndim < 2 else each.sum(axis=1)

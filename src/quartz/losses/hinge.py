@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from quartz import checks
-from quartz.arrays import Array
+from quartz.arrays import Floats
 from quartz.domain import barrier
 
 
@@ -28,19 +28,19 @@ class Hinge(NamedTuple):
         """Labels are -1 and +1."""
         return "sign"
 
-    def value(self, a: Array, y: Array) -> Array:
+    def value(self, a: Floats, y: Floats) -> Floats:
         """phi(a)."""
         return np.maximum(1.0 - y * a, 0.0)
 
-    def gradient(self, a: Array, y: Array) -> Array:
+    def gradient(self, a: Floats, y: Floats) -> Floats:
         """-y below the kink at margin 1, else 0."""
         return -y * (y * a < 1.0)
 
-    def conjugate(self, u: Array, y: Array) -> Array:
+    def conjugate(self, u: Floats, y: Floats) -> Floats:
         """phi*(u)."""
         return y * u + barrier(-y * u, 0.0, 1.0)
 
-    def step(self, alpha: Array, a: Array, y: Array, q: float) -> Array:
+    def step(self, alpha: Floats, a: Floats, y: Floats, q: float) -> Floats:
         """New alpha of Option I; an empty example (q = 0) goes straight to a bound."""
         slack = 1.0 - y * a
         if q <= 0.0:
@@ -62,22 +62,22 @@ class SmoothedHinge(NamedTuple):
         """Check gamma."""
         checks.positive("gamma", self.gamma, "For the loss that is not smooth use Hinge().")
 
-    def value(self, a: Array, y: Array) -> Array:
+    def value(self, a: Floats, y: Floats) -> Floats:
         """0, (1 - t)^2 / (2 gamma), or 1 - t - gamma / 2, as t falls."""
         slack = np.maximum(1.0 - y * a, 0.0)
         bent = np.minimum(slack, self.gamma)
         return bent * (slack - 0.5 * bent) / self.gamma
 
-    def gradient(self, a: Array, y: Array) -> Array:
+    def gradient(self, a: Floats, y: Floats) -> Floats:
         """-y b with b = (1 - t) / gamma clipped to [0, 1]."""
         return -y * np.minimum(np.maximum((1.0 - y * a) / self.gamma, 0.0), 1.0)
 
-    def conjugate(self, u: Array, y: Array) -> Array:
+    def conjugate(self, u: Floats, y: Floats) -> Floats:
         """phi*(u)."""
         b = -y * u
         return b * (0.5 * self.gamma * b - 1.0) + barrier(b, 0.0, 1.0)
 
-    def step(self, alpha: Array, a: Array, y: Array, q: float) -> Array:
+    def step(self, alpha: Floats, a: Floats, y: Floats, q: float) -> Floats:
         """New alpha of Option I, the closed form below [g-app-1]."""
         b = (1.0 - y * a + q * y * alpha) / (self.gamma + q)
         return y * min(max(b, 0.0), 1.0)
@@ -97,19 +97,19 @@ class SquaredHinge(NamedTuple):
         """Check gamma."""
         checks.positive("gamma", self.gamma, "LIBLINEAR's squared hinge is gamma=0.5.")
 
-    def value(self, a: Array, y: Array) -> Array:
+    def value(self, a: Floats, y: Floats) -> Floats:
         """max(0, 1 - t)^2 / (2 gamma)."""
         return 0.5 * np.maximum(1.0 - y * a, 0.0) ** 2 / self.gamma
 
-    def gradient(self, a: Array, y: Array) -> Array:
+    def gradient(self, a: Floats, y: Floats) -> Floats:
         """-y max(0, 1 - t) / gamma."""
         return -y * np.maximum(1.0 - y * a, 0.0) / self.gamma
 
-    def conjugate(self, u: Array, y: Array) -> Array:
+    def conjugate(self, u: Floats, y: Floats) -> Floats:
         """phi*(u)."""
         b = -y * u
         return b * (0.5 * self.gamma * b - 1.0) + barrier(b, 0.0, np.inf)
 
-    def step(self, alpha: Array, a: Array, y: Array, q: float) -> Array:
+    def step(self, alpha: Floats, a: Floats, y: Floats, q: float) -> Floats:
         """New alpha of Option I, the closed form below [g-app-2]."""
         return y * max((1.0 - y * a + q * y * alpha) / (self.gamma + q), 0.0)

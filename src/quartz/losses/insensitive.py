@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from quartz import checks
-from quartz.arrays import Array
+from quartz.arrays import Floats
 from quartz.domain import barrier
 
 _EPSILON = "It is the half-width of the zone without loss."
@@ -23,19 +23,19 @@ class Absolute(NamedTuple):
         """Not smooth."""
         return 0.0
 
-    def value(self, a: Array, y: Array) -> Array:
+    def value(self, a: Floats, y: Floats) -> Floats:
         """|r|."""
         return np.abs(a - y)
 
-    def gradient(self, a: Array, y: Array) -> Array:
+    def gradient(self, a: Floats, y: Floats) -> Floats:
         """The sign of r."""
         return np.sign(a - y)
 
-    def conjugate(self, u: Array, y: Array) -> Array:
+    def conjugate(self, u: Floats, y: Floats) -> Floats:
         """phi*(u)."""
         return u * y + barrier(u, -1.0, 1.0)
 
-    def step(self, alpha: Array, a: Array, y: Array, q: float) -> Array:
+    def step(self, alpha: Floats, a: Floats, y: Floats, q: float) -> Floats:
         """New alpha of Option I; an empty example (q = 0) goes straight to a bound."""
         if q <= 0.0:
             return np.sign(y - a)
@@ -51,21 +51,21 @@ class Huber(NamedTuple):
         """Check gamma."""
         checks.positive("gamma", self.gamma, "For the loss that is not smooth use Absolute().")
 
-    def value(self, a: Array, y: Array) -> Array:
+    def value(self, a: Floats, y: Floats) -> Floats:
         """phi(a)."""
         size = np.abs(a - y)
         bent = np.minimum(size, self.gamma)
         return bent * (size - 0.5 * bent) / self.gamma
 
-    def gradient(self, a: Array, y: Array) -> Array:
+    def gradient(self, a: Floats, y: Floats) -> Floats:
         """The residual over gamma, clipped to [-1, 1]."""
         return np.minimum(np.maximum((a - y) / self.gamma, -1.0), 1.0)
 
-    def conjugate(self, u: Array, y: Array) -> Array:
+    def conjugate(self, u: Floats, y: Floats) -> Floats:
         """phi*(u)."""
         return u * (y + 0.5 * self.gamma * u) + barrier(u, -1.0, 1.0)
 
-    def step(self, alpha: Array, a: Array, y: Array, q: float) -> Array:
+    def step(self, alpha: Floats, a: Floats, y: Floats, q: float) -> Floats:
         """New alpha of Option I."""
         return min(max((y - a + q * alpha) / (self.gamma + q), -1.0), 1.0)
 
@@ -87,19 +87,19 @@ class EpsilonInsensitive(NamedTuple):
         """Check epsilon."""
         checks.nonnegative("epsilon", self.epsilon, _EPSILON)
 
-    def value(self, a: Array, y: Array) -> Array:
+    def value(self, a: Floats, y: Floats) -> Floats:
         """phi(a)."""
         return np.maximum(np.abs(a - y) - self.epsilon, 0.0)
 
-    def gradient(self, a: Array, y: Array) -> Array:
+    def gradient(self, a: Floats, y: Floats) -> Floats:
         """The sign of r outside the dead zone."""
         return np.sign(a - y) * (np.abs(a - y) > self.epsilon)
 
-    def conjugate(self, u: Array, y: Array) -> Array:
+    def conjugate(self, u: Floats, y: Floats) -> Floats:
         """phi*(u)."""
         return u * y + self.epsilon * np.abs(u) + barrier(u, -1.0, 1.0)
 
-    def step(self, alpha: Array, a: Array, y: Array, q: float) -> Array:
+    def step(self, alpha: Floats, a: Floats, y: Floats, q: float) -> Floats:
         """New alpha of Option I; an empty example (q = 0) goes straight to a bound."""
         pull = y - a + q * alpha
         shrunk = np.sign(pull) * max(abs(pull) - self.epsilon, 0.0)
@@ -119,22 +119,22 @@ class SmoothedEpsilonInsensitive(NamedTuple):
         checks.nonnegative("epsilon", self.epsilon, _EPSILON)
         checks.positive("gamma", self.gamma, "For a loss that is not smooth: EpsilonInsensitive().")
 
-    def value(self, a: Array, y: Array) -> Array:
+    def value(self, a: Floats, y: Floats) -> Floats:
         """phi(a)."""
         excess = np.maximum(np.abs(a - y) - self.epsilon, 0.0)
         bent = np.minimum(excess, self.gamma)
         return bent * (excess - 0.5 * bent) / self.gamma
 
-    def gradient(self, a: Array, y: Array) -> Array:
+    def gradient(self, a: Floats, y: Floats) -> Floats:
         """phi'(a)."""
         excess = np.maximum(np.abs(a - y) - self.epsilon, 0.0)
         return np.sign(a - y) * np.minimum(excess / self.gamma, 1.0)
 
-    def conjugate(self, u: Array, y: Array) -> Array:
+    def conjugate(self, u: Floats, y: Floats) -> Floats:
         """phi*(u)."""
         return u * y + self.epsilon * np.abs(u) + 0.5 * self.gamma * u**2 + barrier(u, -1.0, 1.0)
 
-    def step(self, alpha: Array, a: Array, y: Array, q: float) -> Array:
+    def step(self, alpha: Floats, a: Floats, y: Floats, q: float) -> Floats:
         """New alpha of Option I."""
         pull = y - a + q * alpha
         shrunk = np.sign(pull) * max(abs(pull) - self.epsilon, 0.0)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quartz.arrays import Array
+from quartz.arrays import Floats
 from quartz.domain import barrier
 
 _TINY = 1e-300  # b log b is 0 at b = 0: keeps the logarithm finite there
@@ -26,23 +26,23 @@ class Logistic(NamedTuple):
         """Labels are -1 and +1."""
         return "sign"
 
-    def value(self, a: Array, y: Array) -> Array:
+    def value(self, a: Floats, y: Floats) -> Floats:
         """phi(a), without overflow."""
         t = y * a
         return np.maximum(-t, 0.0) + np.log1p(np.exp(-np.abs(t)))
 
-    def gradient(self, a: Array, y: Array) -> Array:
+    def gradient(self, a: Floats, y: Floats) -> Floats:
         """-y / (1 + exp(y a)), without overflow."""
         t = y * a
         return -y * np.exp(-np.maximum(t, 0.0)) / (1.0 + np.exp(-np.abs(t)))
 
-    def conjugate(self, u: Array, y: Array) -> Array:
+    def conjugate(self, u: Floats, y: Floats) -> Floats:
         """phi*(u), the negative entropy of (b, 1 - b)."""
         b = np.minimum(np.maximum(-y * u, 0.0), 1.0)
         entropy = b * np.log(np.maximum(b, _TINY)) + (1.0 - b) * np.log(np.maximum(1.0 - b, _TINY))
         return entropy + barrier(-y * u, 0.0, 1.0)
 
-    def step(self, alpha: Array, a: Array, y: Array, q: float) -> Array:
+    def step(self, alpha: Floats, a: Floats, y: Floats, q: float) -> Floats:
         """New alpha of Option I.
 
         b = y alpha is 1 / (1 + exp(-t)) for the root t of t + y a + q (b(t) - b_old), which

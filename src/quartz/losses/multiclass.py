@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from quartz import checks
-from quartz.arrays import Array
+from quartz.arrays import Array, Floats
 from quartz.domain import SLACK
 
 _TINY = 1e-300
@@ -36,7 +36,7 @@ class Softmax(NamedTuple):
         """Couples the outputs."""
         return True
 
-    def value(self, a: Array, y: int) -> Array:
+    def value(self, a: Array, y: int) -> Floats:
         """phi(a), without overflow."""
         top = np.max(a)
         return top - a[y] + np.log(np.sum(np.exp(a - top)))
@@ -48,7 +48,7 @@ class Softmax(NamedTuple):
         p[y] -= 1.0
         return p
 
-    def conjugate(self, u: Array, y: int) -> Array:
+    def conjugate(self, u: Array, y: int) -> Floats:
         """phi*(u)."""
         p = u.copy()
         p[y] += 1.0
@@ -113,7 +113,7 @@ class SmoothedMulticlassHinge(NamedTuple):
         """Check gamma."""
         checks.positive("gamma", self.gamma, "It makes the loss smooth; try 1.")
 
-    def value(self, a: Array, y: int) -> Array:
+    def value(self, a: Array, y: int) -> Floats:
         """phi(a), at the maximizing p."""
         u = self.gradient(a, y)
         return np.sum(u * (a + 1.0 - 0.5 * self.gamma * u)) - u[y]
@@ -126,7 +126,7 @@ class SmoothedMulticlassHinge(NamedTuple):
         p[y] -= 1.0
         return p
 
-    def conjugate(self, u: Array, y: int) -> Array:
+    def conjugate(self, u: Array, y: int) -> Floats:
         """phi*(u)."""
         p = u.copy()
         p[y] += 1.0

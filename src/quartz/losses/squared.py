@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from quartz.arrays import Array
+from quartz.arrays import Floats
 
 
 class Squared(NamedTuple):
@@ -13,18 +13,18 @@ class Squared(NamedTuple):
         """phi'' = 1."""
         return 1.0
 
-    def value(self, a: Array, y: Array) -> Array:
+    def value(self, a: Floats, y: Floats) -> Floats:
         """phi(a)."""
         return 0.5 * (a - y) ** 2
 
-    def gradient(self, a: Array, y: Array) -> Array:
+    def gradient(self, a: Floats, y: Floats) -> Floats:
         """a - y."""
         return a - y
 
-    def conjugate(self, u: Array, y: Array) -> Array:
+    def conjugate(self, u: Floats, y: Floats) -> Floats:
         """phi*(u), finite everywhere."""
         return u * (0.5 * u + y)
 
-    def step(self, alpha: Array, a: Array, y: Array, q: float) -> Array:
+    def step(self, alpha: Floats, a: Floats, y: Floats, q: float) -> Floats:
         """New alpha of Option I."""
         return (y - a + q * alpha) / (1.0 + q)

@@ -19,21 +19,21 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from quartz.arrays import Array
+from quartz.arrays import Floats
 
 
 class Regularizer(Protocol):
     """The required part of a regularizer; the module docstring lists the optional one."""
 
-    def value(self, w: Array) -> Array:
+    def value(self, w: Floats) -> Floats:
         """g(w)."""
         ...
 
-    def conjugate(self, u: Array) -> Array:
+    def conjugate(self, u: Floats) -> Floats:
         """g*(u)."""
         ...
 
-    def conjugate_gradient(self, u: Array) -> Array:
+    def conjugate_gradient(self, u: Floats) -> Floats:
         """Grad g*(u)."""
         ...
 
@@ -46,21 +46,21 @@ def is_separable(regularizer: Regularizer) -> bool:
 def validate(regularizer: Any) -> None:
     """Raise ValueError if `regularizer` lacks a part or has bad parameters."""
     for part in ("value", "conjugate", "conjugate_gradient"):
-        if not hasattr(regularizer, part):
+        if not hasattr(regularizer, part) or isinstance(regularizer, type):
             raise ValueError(
-                f"The regularizer {regularizer!r} has no {part}. A regularizer is an instance such "
-                "as L2(), with value, conjugate and conjugate_gradient; see "
+                f"The regularizer {regularizer!r} has no {part} of its own. A regularizer is an "
+                "instance such as L2(), with value, conjugate and conjugate_gradient; see "
                 "quartz.regularizers.base."
             )
     if hasattr(regularizer, "validate"):
         regularizer.validate()
 
 
-def value(regularizer: Regularizer, w: Array) -> float:
+def value(regularizer: Regularizer, w: Floats) -> float:
     """g(w)."""
     return float(np.sum(regularizer.value(w)))
 
 
-def conjugate(regularizer: Regularizer, u: Array) -> float:
+def conjugate(regularizer: Regularizer, u: Floats) -> float:
     """g*(u)."""
     return float(np.sum(regularizer.conjugate(u)))

@@ -55,14 +55,14 @@ def _violations(g: Any, d: int, trials: int, rng: np.random.Generator) -> Iterat
 def _derivative(g: Any, u: Array, w: Array, direction: Array) -> list[str]:
     h = 1e-6
     ahead, behind = conjugate(g, u + h * direction), conjugate(g, u - h * direction)
-    slope = w @ direction
+    slope = float(w @ direction)
     error = abs((ahead - behind) / (2 * h) - slope)
     law = "conjugate_gradient is the gradient of conjugate"
     return broken(law, error, 1e-5 * max(1.0, abs(slope), ahead), f"u={u}")
 
 
 def _fenchel_young(g: Any, u: Array, w: Array) -> list[str]:
-    terms = value(g, w), conjugate(g, u), w @ u
+    terms = value(g, w), conjugate(g, u), float(w @ u)
     error = abs(terms[0] + terms[1] - terms[2])
     law = "value + conjugate = product at the conjugate gradient"
     return broken(law, error, 1e-9 * max(1.0, abs(terms[2])), f"u={u}, w={w}")
@@ -72,11 +72,11 @@ def _strong_convexity(g: Any, u: Array, w: Array, other: Array) -> Iterator[str]
     w_other = g.conjugate_gradient(other)
     distance = w_other - w
     # u is a subgradient of g at w; the same line is Fenchel-Young at (w_other, u)
-    floor = value(g, w) + u @ distance + 0.5 * distance @ distance
+    floor = value(g, w) + float(u @ distance + 0.5 * distance @ distance)
     rise = value(g, w_other)
     where = f"u={u}, w={w}, w'={w_other}"
     law = "value is 1-strongly convex"
     yield from broken(law, floor - rise, 1e-9 * max(1.0, abs(floor)), where)
     law = "conjugate_gradient is 1-Lipschitz"
-    excess = np.linalg.norm(distance) - np.linalg.norm(other - u)
-    yield from broken(law, excess, 1e-9 * max(1.0, np.linalg.norm(u)), where)
+    excess = float(np.linalg.norm(distance) - np.linalg.norm(other - u))
+    yield from broken(law, excess, 1e-9 * max(1.0, float(np.linalg.norm(u))), where)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from quartz import checks
-from quartz.arrays import Array
+from quartz.arrays import Floats
 
 
 class ElasticNet(NamedTuple):
@@ -26,14 +26,14 @@ class ElasticNet(NamedTuple):
         """Check mu."""
         checks.nonnegative("mu", self.mu, "It weighs the 1-norm.")
 
-    def value(self, w: Array) -> Array:
+    def value(self, w: Floats) -> Floats:
         """w_j^2 / 2 + mu |w_j|."""
         return 0.5 * w * w + self.mu * np.abs(w)
 
-    def conjugate(self, u: Array) -> Array:
+    def conjugate(self, u: Floats) -> Floats:
         """max(|u_j| - mu, 0)^2 / 2."""
         return 0.5 * np.maximum(np.abs(u) - self.mu, 0.0) ** 2
 
-    def conjugate_gradient(self, u: Array) -> Array:
+    def conjugate_gradient(self, u: Floats) -> Floats:
         """u_j shrunk towards 0 by mu."""
         return np.sign(u) * np.maximum(np.abs(u) - self.mu, 0.0)

@@ -25,7 +25,7 @@ class GroupL2(NamedTuple):
     def validate(self) -> None:
         """Check mu and groups."""
         checks.nonnegative("mu", self.mu, "It weighs the norms of the groups.")
-        checks.group_labels("groups", self.groups)
+        checks.partition("groups", self.groups)
 
     def value(self, w: Array) -> Array:
         """g(w)."""

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quartz.arrays import Array
+from quartz.arrays import Floats
 from quartz.domain import barrier
 
 
@@ -16,15 +16,15 @@ class L2(NamedTuple):
         """A sum over coordinates."""
         return True
 
-    def value(self, w: Array) -> Array:
+    def value(self, w: Floats) -> Floats:
         """w_j^2 / 2."""
         return 0.5 * w * w
 
-    def conjugate(self, u: Array) -> Array:
+    def conjugate(self, u: Floats) -> Floats:
         """u_j^2 / 2."""
         return 0.5 * u * u
 
-    def conjugate_gradient(self, u: Array) -> Array:
+    def conjugate_gradient(self, u: Floats) -> Floats:
         """The identity."""
         return u
 
@@ -37,15 +37,15 @@ class NonnegativeL2(NamedTuple):
         """A sum over coordinates."""
         return True
 
-    def value(self, w: Array) -> Array:
+    def value(self, w: Floats) -> Floats:
         """w_j^2 / 2 for w_j >= 0."""
         return 0.5 * w * w + barrier(w, 0.0, np.inf)
 
-    def conjugate(self, u: Array) -> Array:
+    def conjugate(self, u: Floats) -> Floats:
         """max(u_j, 0)^2 / 2."""
         return 0.5 * np.maximum(u, 0.0) ** 2
 
-    def conjugate_gradient(self, u: Array) -> Array:
+    def conjugate_gradient(self, u: Floats) -> Floats:
         """max(u_j, 0)."""
         return np.maximum(u, 0.0)
 
@@ -68,15 +68,15 @@ class BoxL2(NamedTuple):
                 f"lower must not exceed upper, got lower={self.lower!r}, upper={self.upper!r}."
             )
 
-    def value(self, w: Array) -> Array:
+    def value(self, w: Floats) -> Floats:
         """w_j^2 / 2 inside the box."""
         return 0.5 * w * w + barrier(w, self.lower, self.upper)
 
-    def conjugate(self, u: Array) -> Array:
+    def conjugate(self, u: Floats) -> Floats:
         """u_j w - w^2 / 2 at the maximizing w."""
         w = np.minimum(np.maximum(u, self.lower), self.upper)
         return w * (u - 0.5 * w)
 
-    def conjugate_gradient(self, u: Array) -> Array:
+    def conjugate_gradient(self, u: Floats) -> Floats:
         """u_j clipped to the box."""
         return np.minimum(np.maximum(u, self.lower), self.upper)

@@ -1,0 +1,36 @@
+"""A progress bar that counts the decades of the gap still to go."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from quartz.certificate import Certificate
+
+
+@contextmanager
+def progress_bar(shown: bool, tol: float) -> Iterator[Callable[[Certificate, float], None]]:
+    """Give a function to call with each certificate and the passes so far."""
+    if not shown:
+        yield lambda certificate, passes: None
+        return
+    try:
+        from tqdm.auto import tqdm
+    except ImportError as error:
+        raise ImportError("progress=True needs tqdm: pip install tqdm.") from error
+    first: list[float] = []
+    form = "{desc} |{bar}| {percentage:3.0f}% of the way, {elapsed}"
+    with tqdm(total=1.0, bar_format=form) as bar:
+
+        def show(certificate: Certificate, passes: float) -> None:
+            gap = certificate.relative_gap
+            if not first and 0 < gap < np.inf:
+                first.append(gap)
+            if first and gap > 0 and first[0] > tol > 0:
+                done = np.log(first[0] / gap) / np.log(first[0] / tol)
+                bar.n = min(max(done, bar.n), 1.0)
+            elif gap <= tol:
+                bar.n = 1.0
+            bar.set_description_str(f"pass {passes:6.1f}  relative gap {gap:.1e}")
+
+        yield show

@@ -1,0 +1,108 @@
+"""A sampling is a random subset of the examples, drawn as a stream of index sets.
+
+A :class:`Sampling` knows its n: it gives the probabilities p_i = P(i in S) [eq:p_i], draws sets,
+and bounds the expected separable overapproximation [ass-ESO]: numbers v with
+
+    E || sum_{i in S} A_i h_i ||^2  <=  sum_i p_i v_i ||h_i||^2     for all h          [a-ESO]
+
+A :class:`Recipe` becomes a sampling when it meets a problem: ``Nice(batch_size=8)`` fits any n, and
+``Importance()`` needs the data. Every sampling is a recipe too: it binds to itself.
+
+To write your own, derive from Sampling, set `probabilities` and `max_size`, and write `draw`; the
+generic ESO bound holds for any sampling.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from quartz.arrays import Array, IntArray
+from quartz.data import Blocks
+from quartz.problem import Problem
+
+
+@dataclass(frozen=True)
+class IndexSets:
+    """k index sets, one after another: set t is ``indices[indptr[t]:indptr[t + 1]]``."""
+
+    indptr: IntArray
+    indices: IntArray
+
+    def __len__(self) -> int:
+        return self.indptr.size - 1
+
+    def __getitem__(self, t: int) -> IntArray:
+        return self.indices[self.indptr[t] : self.indptr[t + 1]]
+
+    @property
+    def sizes(self) -> IntArray:
+        """|S_t| for every t."""
+        return np.diff(self.indptr)
+
+    @classmethod
+    def of_equal_size(cls, sets: IntArray) -> "IndexSets":
+        """Sets of one size, given as the rows of a matrix."""
+        k, size = sets.shape
+        return cls(np.arange(k + 1, dtype=np.int64) * size, np.ascontiguousarray(sets).ravel())
+
+
+class Recipe(Protocol):
+    """Anything that gives a sampling for a problem."""
+
+    def bind(self, problem: Problem) -> "Sampling":
+        """Return the sampling for this problem."""
+        ...
+
+
+class Sampling(ABC):
+    """A proper sampling [ass-proper] of n examples.
+
+    Attributes
+    ----------
+    probabilities : ndarray of shape (n,)
+        p_i = P(i in S), all positive.
+    max_size : int
+        The largest possible |S|.
+    """
+
+    probabilities: Array
+    max_size: int
+
+    @property
+    def n(self) -> int:
+        """Number of examples."""
+        return self.probabilities.size
+
+    @property
+    def expected_size(self) -> float:
+        """E|S| = sum_i p_i."""
+        return float(self.probabilities.sum())
+
+    @abstractmethod
+    def draw(self, rng: np.random.Generator, k: int) -> IndexSets:
+        """Draw k independent sets."""
+
+    def eso(self, data: Blocks) -> Array:
+        """v of [a-ESO]; here the bound for any sampling, row weights min(max_size, omega_j).
+
+        A set meets row j in at most that many examples, and Cauchy-Schwarz does the rest.
+        """
+        return data.squared_norms(np.minimum(self.max_size, data.row_sums()))
+
+    def joint(self) -> Array:
+        """P(i in S and j in S), an n x n matrix; for small n."""
+        raise NotImplementedError(
+            f"{type(self).__name__} does not give its joint probabilities. "
+            "Write `joint`, or verify it by Monte Carlo: estimate_eso."
+        )
+
+    def bind(self, problem: Problem) -> "Sampling":
+        """Return the sampling itself, if it fits."""
+        if problem.n != self.n:
+            raise ValueError(
+                f"The sampling {type(self).__name__} is for n = {self.n} examples, the problem has "
+                f"{problem.n}. Build it for this problem, or use a recipe that fits any n."
+            )
+        return self

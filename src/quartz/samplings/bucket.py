@@ -1,0 +1,93 @@
+"""Bucket sampling: mini-batch importance sampling without a separability assumption."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from quartz import checks
+from quartz.arrays import Array, IntArray
+from quartz.data import Blocks
+from quartz.problem import Problem
+from quartz.samplings.grouping import pack
+from quartz.samplings.groups import GroupSampling, group_totals
+from quartz.samplings.serial import smooth_condition
+
+_ROUNDS = 100
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """One example from each bucket, with probabilities optimized for the problem.
+
+    Within each bucket p_i is made proportional to 1 + v_i / (lam gamma_i n), as for the optimal
+    serial sampling [a-optimalp]; here v depends on p, so this is iterated, and the p with the
+    largest theta [a-theta] is kept. A heuristic: each p is a valid sampling, the best one is not
+    claimed.
+
+    Parameters
+    ----------
+    groups : int, list of index lists, or vector of group numbers
+        The buckets, or how many to make, balanced by packing.
+    """
+
+    groups: int | Sequence[Any] | IntArray
+
+    def bind(self, problem: Problem) -> "BucketSampling":
+        """Return the sampling with optimized probabilities."""
+        condition = smooth_condition(problem, problem.data.squared_norms(), "Bucket")
+        if isinstance(self.groups, int | np.integer):
+            remedy = f"Each of the buckets needs one of the n = {problem.n} examples."
+            labels = pack(condition, checks.count("groups", self.groups, 1, problem.n, remedy))
+        else:
+            labels = checks.partition("groups", self.groups, problem.n)
+        best, best_theta = None, 0.0
+        for _ in range(_ROUNDS):
+            p = condition / group_totals(labels, condition)
+            sampling = BucketSampling(labels, p)
+            condition = problem.condition(sampling.eso(problem.data))
+            theta = float(np.min(p / condition))
+            if best is not None and theta <= best_theta * (1 + 1e-9):
+                break
+            best, best_theta = sampling, theta
+        assert best is not None
+        return best
+
+
+class BucketSampling(GroupSampling):
+    """Bucket sampling with given groups and probabilities.
+
+    Parameters
+    ----------
+    groups : list of index lists, or vector of group numbers
+    probabilities : array of shape (n,)
+        Positive, summing to 1 within each group.
+    """
+
+    def __init__(self, groups: Sequence[Any] | IntArray, probabilities: ArrayLike) -> None:
+        labels = checks.partition("groups", groups)
+        p = checks.finite_array("probabilities", probabilities, labels.shape)
+        if p.min() <= 0:
+            i = int(p.argmin())
+            raise ValueError(f"probabilities[{i}] is {p[i]:g}; every example needs one above 0.")
+        totals = np.bincount(labels, p)
+        bad = np.flatnonzero(np.abs(totals - 1) > 1e-9)
+        if bad.size:
+            raise ValueError(
+                f"The probabilities of group {bad[0]} sum to {totals[bad[0]]!r}; they must sum to "
+                "1 within each group."
+            )
+        super().__init__(labels, p)
+
+    def eso(self, data: Blocks) -> Array:
+        """Row weights 1 + (1 - 1/omega'_j) delta_j, delta_j the sum of p over row j's examples.
+
+        For row j let y_l be the sum of p_i h_i A_ji over group l. Groups are independent and their
+        members exclude one another, so the expected square is sum_i p_i (h_i A_ji)^2 plus
+        (sum_l y_l)^2 - sum_l y_l^2, which is at most (1 - 1/omega'_j)(sum_l y_l)^2, and
+        (sum_i p_i h_i A_ji)^2 <= delta_j sum_i p_i (h_i A_ji)^2.
+        """
+        active = np.maximum(data.active_groups(self.labels), 1)
+        return data.squared_norms(1 + (1 - 1 / active) * data.row_sums(self.probabilities))

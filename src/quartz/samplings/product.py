@@ -1,0 +1,78 @@
+"""Product sampling: one example from each of several groups that share no feature."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quartz import checks
+from quartz.arrays import Array, IntArray
+from quartz.data import Blocks
+from quartz.problem import Problem
+from quartz.samplings.grouping import pack, separable_components
+from quartz.samplings.groups import GroupSampling, group_totals
+
+
+@dataclass(frozen=True)
+class Product:
+    """One example from each group, uniformly [subsec-products].
+
+    Parameters
+    ----------
+    groups : int, list of index lists, vector of group numbers, or None
+        The groups; or how many to make of the connected components of the data, balanced by
+        packing. None makes as many as the largest component allows without imbalance.
+    """
+
+    groups: int | Sequence[Any] | IntArray | None = None
+
+    def bind(self, problem: Problem) -> "ProductSampling":
+        """Return the sampling, with groups that are checked to be separable."""
+        if self.groups is None or isinstance(self.groups, int | np.integer):
+            labels = self._packed(problem.data)
+        else:
+            labels = checks.partition("groups", self.groups, problem.n)
+        check_separable(problem.data, labels)
+        return ProductSampling(labels)
+
+    def _packed(self, data: Blocks) -> IntArray:
+        components = separable_components(data)
+        sizes = np.bincount(components)
+        count = self.groups
+        if count is None:
+            count = int(-(-data.n // sizes.max()))
+        remedy = (
+            f"The data have {sizes.size} separable component(s). "
+            "Use Nice(batch_size=...) or Bucket(groups=...), which need none."
+        )
+        checks.count("groups", count, 1, sizes.size, remedy)  # type: ignore[arg-type]
+        return pack(sizes.astype(np.float64), int(count))[components]  # type: ignore[arg-type]
+
+
+class ProductSampling(GroupSampling):
+    """Product sampling with given groups; p_i = 1 / size of i's group [a-pips]."""
+
+    def __init__(self, groups: Sequence[Any] | IntArray) -> None:
+        labels = checks.partition("groups", groups)
+        super().__init__(labels, 1 / group_totals(labels, np.ones(labels.size)))
+
+    def eso(self, data: Blocks) -> Array:
+        """lambda_max(A_i' A_i) [l-pips]; needs groups that share no feature."""
+        check_separable(data, self.labels)
+        return data.squared_norms()
+
+
+def check_separable(data: Blocks, labels: IntArray) -> None:
+    """Raise ValueError if two groups share a feature."""
+    shared = np.flatnonzero(data.active_groups(labels) > 1)
+    if shared.size:
+        j = int(shared[0])
+        column = np.zeros(data.d)
+        column[j] = 1
+        members = data.support() @ column > 0
+        first, second = np.unique(labels[members])[:2]
+        raise ValueError(
+            f"Product sampling needs groups that share no feature; feature {j} is in groups "
+            f"{first} and {second}. Use Nice(batch_size={int(labels.max()) + 1}) or Bucket."
+        )

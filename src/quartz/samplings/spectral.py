@@ -1,0 +1,77 @@
+"""The spectral ESO: v = t u for any positive u (section 3 of the paper, below [ass-ESO]).
+
+    t = lambda_max(D^{-1/2} (P o A'A) D^{-1/2}),   D = diag(p_i u_i I_m)
+
+found by Lanczos with products by A and A' only.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from quartz.arrays import Array
+from quartz.data import Blocks
+from quartz.samplings.base import Sampling
+
+_DENSE = 64
+"""Up to this many rows the eigenvalue is computed from the full matrix."""
+
+_MARGIN = 1 + 1e-6
+"""Lanczos approaches the eigenvalue from below, to a relative 1e-8: stay above it."""
+
+
+class SpectralSampling(Sampling):
+    """A sampling that can tighten the bound that sparsity gives by the spectral one."""
+
+    spectral: bool
+
+    @abstractmethod
+    def sparsity_eso(self, data: Blocks) -> Array:
+        """v from the sparsity of the data."""
+
+    @abstractmethod
+    def joint_product(self, data: Blocks) -> Callable[[Array], Array]:
+        """x -> (P o A'A) x, by products with A."""
+
+    def eso(self, data: Blocks) -> Array:
+        """v from sparsity; with `spectral`, the smaller of that and the spectral bound."""
+        v = self.sparsity_eso(data)
+        if not self.spectral:
+            return v
+        return tightened(self.joint_product(data), self.probabilities, v, data)
+
+
+def tightened(joint_product: Callable[[Array], Array], p: Array, v: Array, data: Blocks) -> Array:
+    """Return the best ESO among v and the spectral t u for u = v and u = lambda_max(A_i' A_i).
+
+    t <= 1 for u = v, since v is an ESO already. "Best" is the smallest max_i v_i / p_i, which
+    rules the rate [a-theta] for small lam.
+    """
+    candidates = [v]
+    for u in (v, data.squared_norms()):
+        t = relative_eigenvalue(joint_product, p, u, data)
+        candidates.append(min(t, 1.0) * v if u is v else t * u)
+    return min(candidates, key=lambda candidate: float(np.max(candidate / p)))
+
+
+def relative_eigenvalue(
+    joint_product: Callable[[Array], Array], p: Array, u: Array, data: Blocks
+) -> float:
+    """t, the largest eigenvalue of P o A'A relative to D."""
+    scale = np.zeros(data.n)
+    np.divide(1.0, np.sqrt(p * u), out=scale, where=u > 0)  # u_i = 0: an empty example
+    scale = data.per_example(scale)
+    size = data.n * data.m
+
+    def product(x: Array) -> Array:
+        return (scale * joint_product(scale * x.reshape(data.dual_shape))).ravel()
+
+    if size <= _DENSE:
+        matrix = np.column_stack([product(unit) for unit in np.eye(size)])
+        return float(np.linalg.eigvalsh(matrix)[-1])
+    operator = LinearOperator((size, size), matvec=product, dtype=np.float64)
+    start = np.random.default_rng(0).normal(size=size)
+    top = eigsh(operator, k=1, which="LA", tol=1e-8, v0=start, return_eigenvectors=False)
+    return float(top[0]) * _MARGIN

@@ -1,0 +1,38 @@
+"""Algorithm 1 of the paper, line by line in NumPy: the oracle for every faster solver.
+
+for t = 1, 2, ...
+w^t = (1 - theta) w^{t-1} + theta grad g*(abar^{t-1})                      [eq:98h9s8h00]
+for i in S_t
+Option I   Delta_i = argmax -phi_i*(-(alpha_i + Delta)) - z' A_i Delta
+- v_i ||Delta||^2 / (2 lam n),   z = grad g*(abar^{t-1})
+Option II  Delta_i = -(theta / p_i) (alpha_i + grad phi_i(A_i' w^t))
+alpha_i^t = alpha_i^{t-1} + Delta_i
+abar^t = abar^{t-1} + 1/(lam n) sum_{i in S_t} A_i Delta_i
+"""
+
+from quartz.samplings import IndexSets
+from quartz.solvers.plan import Plan
+from quartz.solvers.state import State
+
+
+def advance(state: State, plan: Plan, sets: IndexSets) -> None:
+    """Do one iteration for each index set. All of a set see the same z and w."""
+    problem, data = plan.problem, plan.problem.data
+    p, scale = plan.sampling.probabilities, problem.lam * problem.n
+    for t in range(len(sets)):
+        z = problem.conjugate_point(state.abar)
+        state.w = (1 - plan.primal_step) * state.w + plan.primal_step * z
+        updates = []
+        for i in sets[t]:
+            old = state.alpha[i]
+            if plan.option == 1:
+                new = problem.step_one(i, old, data.predict_one(i, z), plan.v[i] / scale)
+            else:
+                gradient = problem.gradient_one(i, data.predict_one(i, state.w))
+                new = old - plan.theta / p[i] * (old + gradient)
+            updates.append((i, new, new - old))
+        for i, new, change in updates:
+            state.alpha[i] = new
+            data.accumulate(i, change / scale, state.abar)
+        state.iteration += 1
+        state.visited += len(updates)

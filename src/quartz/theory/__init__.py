@@ -1,0 +1,50 @@
+"""The paper's theory as functions."""
+
+from quartz.theory.bounds import (
+    asdca,
+    disdca,
+    iprox_sdca,
+    leading_terms,
+    quartz_beats_accelerated,
+    regime_table,
+    sdca,
+    sdca_iterations,
+    spdc,
+)
+from quartz.theory.rate import expected_gap, iterations, theta
+from quartz.theory.sparsity import omega_hat, omega_tilde
+from quartz.theory.speedup import (
+    distributed_leading_bound,
+    distributed_leading_term,
+    distributed_speedup,
+    nice_leading_term,
+    nice_speedup,
+    nice_speedup_bounds,
+    overlap_inequalities,
+    partition_effect,
+)
+
+__all__ = [
+    "asdca",
+    "disdca",
+    "distributed_leading_bound",
+    "distributed_leading_term",
+    "distributed_speedup",
+    "expected_gap",
+    "iprox_sdca",
+    "iterations",
+    "leading_terms",
+    "nice_leading_term",
+    "nice_speedup",
+    "nice_speedup_bounds",
+    "omega_hat",
+    "omega_tilde",
+    "overlap_inequalities",
+    "partition_effect",
+    "quartz_beats_accelerated",
+    "regime_table",
+    "sdca",
+    "sdca_iterations",
+    "spdc",
+    "theta",
+]

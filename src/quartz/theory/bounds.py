@@ -1,0 +1,101 @@
+"""Iteration bounds of the methods that the paper compares with (tables tab-comtau and below).
+
+Leading terms, without logarithms unless the name says `iterations`. `norms` are
+lambda_max(A_i' A_i) and `gamma` may be given per example, as weights do. The bounds of ASDCA and
+SPDC assume unit norms.
+"""
+
+import numpy as np
+
+from quartz.arrays import Floats
+from quartz.theory.speedup import nice_leading_term
+
+
+def sdca(n: int, lam: float, gamma: Floats, norms: Floats = 1.0) -> float:
+    """n + max_i norms_i / (lam gamma_i): SDCA, Prox-SDCA, Quartz serial uniform [eq:s89s8hs]."""
+    return n + float(np.max(norms / np.asarray(gamma))) / lam
+
+
+def iprox_sdca(n: int, lam: float, gamma: Floats, norms: Floats) -> float:
+    """n + mean_i norms_i / (lam gamma_i): Iprox-SDCA, Quartz with importance [eq:is789ddj]."""
+    return n + float(np.mean(norms / np.asarray(gamma))) / lam
+
+
+def sdca_iterations(leading: float, dual_gap: float, eps: float) -> float:
+    """SDCA's and Iprox-SDCA's bound K log(K (D* - D_0) / eps), K their leading term.
+
+    Quartz replaces the logarithm by log(gap_0 / eps) [eq:complexity-intro2].
+    """
+    return float(leading * np.log(leading * dual_gap / eps))
+
+
+def asdca(n: int, tau: Floats, lam: Floats, gamma: float) -> Floats:
+    """ASDCA [tab-comtau]."""
+    kappa = 1 / (lam * gamma * np.asarray(tau, dtype=np.float64))
+    terms = n / np.asarray(tau), np.sqrt(n * kappa), kappa, n ** (1 / 3) * kappa ** (2 / 3)
+    return 4 * np.maximum.reduce(np.broadcast_arrays(*terms))[()]
+
+
+def spdc(n: int, tau: Floats, lam: Floats, gamma: float) -> Floats:
+    """SPDC [tab-comtau]."""
+    return n / tau + np.sqrt(n / (lam * gamma * tau))
+
+
+def disdca(
+    n: int, nodes: Floats, tau: Floats, lam: Floats, gamma: Floats, norms: Floats = 1.0
+) -> Floats:
+    """Basic DisDCA [a-TdisDCA]."""
+    return n / (nodes * tau) + float(np.max(norms / np.asarray(gamma))) / lam
+
+
+def quartz_beats_accelerated(n: int, tau: float, lam: float, gamma: float, omega: float) -> bool:
+    """Whether the data are sparse enough for [a-kgtng], and 1/(lam gamma) >= n [eq:siu98shs].
+
+    Then Quartz with tau-nice sampling has a better bound than ASDCA and SPDC, though it is not
+    accelerated.
+    """
+    overlap = (omega - 1) * (tau - 1) / max(n - 1, 1)
+    return bool(lam * gamma * n <= 1 and lam * gamma * tau * n >= (2 + overlap) ** 2)
+
+
+def regime_table(n: int, tau: float, omega: float) -> dict[str, dict[str, float]]:
+    """Leading factors in the five regimes of [tab-comtau987987], constants ignored.
+
+    Returns
+    -------
+    dict
+        Regime (the order of gamma lam n) -> method -> value of the table's entry.
+    """
+    root = np.sqrt(n)
+    return {
+        "1/sqrt(n)": {
+            "SDCA": n * root,
+            "ASDCA": n * root / tau + n**1.25 / np.sqrt(tau) + n ** (4 / 3) / tau ** (2 / 3),
+            "SPDC": n**1.25 / np.sqrt(tau),
+            "Quartz": n * root / tau + omega * root,
+        },
+        "1/tau": {"SDCA": n * tau, "ASDCA": n, "SPDC": n, "Quartz": n + omega * tau},
+        "1": {
+            "SDCA": n,
+            "ASDCA": n / np.sqrt(tau),
+            "SPDC": n / np.sqrt(tau),
+            "Quartz": n / tau + omega,
+        },
+        "tau": {"SDCA": n, "ASDCA": n / tau, "SPDC": n / tau, "Quartz": n / tau},
+        "sqrt(n)": {
+            "SDCA": n,
+            "ASDCA": n / tau + n**0.75 / np.sqrt(tau),
+            "SPDC": n / tau + n**0.75 / np.sqrt(tau),
+            "Quartz": n / tau + omega / root,
+        },
+    }
+
+
+def leading_terms(n: int, tau: float, lam: float, gamma: float, omega: float) -> dict[str, float]:
+    """The bounds of [tab-comtau] side by side, for unit norms."""
+    return {
+        "SDCA": sdca(n, lam, gamma),
+        "ASDCA": float(asdca(n, tau, lam, gamma)),
+        "SPDC": float(spdc(n, tau, lam, gamma)),
+        "Quartz": float(nice_leading_term(n, tau, lam, gamma, omega)),
+    }

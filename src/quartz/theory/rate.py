@@ -1,0 +1,44 @@
+"""The main result [th-mainth]: the rate of Quartz with any sampling."""
+
+import numpy as np
+
+from quartz import checks
+from quartz.arrays import Array, Floats
+from quartz.problem import condition_numbers
+
+
+def theta(p: Array, v: Array, lam: float, gamma: Floats, n: int) -> float:
+    """min_i p_i lam gamma_i n / (v_i + lam gamma_i n) [a-theta].
+
+    Parameters
+    ----------
+    p, v : ndarray of shape (n,)
+        Probabilities and ESO parameters.
+    lam : float
+    gamma : float or ndarray of shape (n,)
+        gamma_i; 0 gives theta = 0 (no promise), infinite (weight 0) drops the example.
+    n : int
+
+    Examples
+    --------
+    >>> theta(np.full(4, 0.25), np.ones(4), lam=0.25, gamma=1.0, n=4)
+    0.125
+    """
+    return float(np.min(p / condition_numbers(v, lam, gamma, n)))
+
+
+def iterations(theta: float, initial_gap: float, eps: float) -> float:
+    """Iterations after which the expected gap is at most eps [eq:complexity-intro2]."""
+    checks.positive("eps", eps, "It is the gap to reach.")
+    if initial_gap <= eps:
+        return 0.0
+    return float(np.log(initial_gap / eps) / theta) if theta > 0 else np.inf
+
+
+def expected_gap(theta: float, initial_gap: float, t: Floats) -> Floats:
+    """(1 - theta)^t gap_0, the bound on the expected gap after t iterations [eq-con]."""
+    return (
+        initial_gap * np.exp(np.asarray(t) * np.log1p(-theta))
+        if theta < 1
+        else (initial_gap * (np.asarray(t) == 0))
+    )
