@@ -63,7 +63,7 @@ class Certificate:
 
     def __str__(self) -> str:
         return (
-            f"certificate: P = {self.primal:.9g}, D = {self.dual:.9g}\n"
+            f"certificate: P = {self.primal:.9g}, D = {self.dual + 0.0:.9g}\n"
             f"  gap {self.gap:.3e} (relative {self.relative_gap:.3e}) = "
             f"regularizer {self.regularizer_gap:.3e} + losses {self.loss_gap:.3e}\n"
             f"  primal point: {self.point}"

@@ -11,14 +11,16 @@ from quartz.arrays import Array, IntArray
 def positive(name: str, value: float, remedy: str) -> float:
     """Return `value` as a float if it is a finite number above zero."""
     if not _is_number(value) or not 0 < value < np.inf:
-        raise ValueError(f"{name} must be a finite number above 0, got {value!r}. {remedy}")
+        raise ValueError(f"{name} must be a finite number above 0, got {_plain(value)!r}. {remedy}")
     return float(value)
 
 
 def nonnegative(name: str, value: float, remedy: str) -> float:
     """Return `value` as a float if it is a finite number that is not negative."""
     if not _is_number(value) or not 0 <= value < np.inf:
-        raise ValueError(f"{name} must be a finite number, 0 or more, got {value!r}. {remedy}")
+        raise ValueError(
+            f"{name} must be a finite number, 0 or more, got {_plain(value)!r}. {remedy}"
+        )
     return float(value)
 
 
@@ -27,7 +29,7 @@ def count(name: str, value: int, low: int, high: int | None, remedy: str) -> int
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not whole or value < low or (high is not None and value > high):
         limits = f"at least {low}" if high is None else f"between {low} and {high}"
-        raise ValueError(f"{name} must be a whole number {limits}, got {value!r}. {remedy}")
+        raise ValueError(f"{name} must be a whole number {limits}, got {_plain(value)!r}. {remedy}")
     return int(value)
 
 
@@ -70,7 +72,7 @@ def distribution(name: str, values: ArrayLike) -> Array:
         i = int(p.argmin())
         raise ValueError(f"{name}[{i}] is {p[i]}; probabilities cannot be negative.")
     if abs(p.sum() - 1) > 1e-9:
-        raise ValueError(f"{name} must sum to 1, got {p.sum()!r}. Divide it by its sum.")
+        raise ValueError(f"{name} must sum to 1, got {p.sum():.12g}. Divide it by its sum.")
     return p
 
 
@@ -118,6 +120,11 @@ def _labels_of_lists(name: str, groups: Any, n: int | None) -> IntArray:
     for number, group in enumerate(members):
         labels[group] = number
     return labels
+
+
+def _plain(value: Any) -> Any:
+    """Return a NumPy scalar as a Python one, which prints without its type."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _is_number(value: Any) -> bool:

@@ -1,5 +1,6 @@
 """Losses: one family per file; `base` says what a loss must give, `check_loss` tests one."""
 
+from quartz.domain import barrier
 from quartz.losses.base import Loss, LossWithStep
 from quartz.losses.check import check_loss
 from quartz.losses.hinge import Hinge, SmoothedHinge, SquaredHinge
@@ -43,5 +44,6 @@ __all__ = [
     "Softmax",
     "Squared",
     "SquaredHinge",
+    "barrier",
     "check_loss",
 ]

@@ -76,8 +76,8 @@ class BucketSampling(GroupSampling):
         bad = np.flatnonzero(np.abs(totals - 1) > 1e-9)
         if bad.size:
             raise ValueError(
-                f"The probabilities of group {bad[0]} sum to {totals[bad[0]]!r}; they must sum to "
-                "1 within each group."
+                f"The probabilities of group {bad[0]} sum to {totals[bad[0]]:.12g}; they must sum "
+                "to 1 within each group."
             )
         super().__init__(labels, p)
 

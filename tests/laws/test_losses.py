@@ -1,0 +1,197 @@
+"""The laws of losses, over the registry, and check_loss catching each kind of mistake."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import registry
+from quartz import losses
+from quartz.laws import LawError
+from quartz.losses import base, check_loss
+from quartz.losses.multiclass import _project_on_simplex, _wright_omega
+
+SCALAR = [loss for loss in registry.LOSSES if not base.is_vector(loss)]
+reals = st.floats(-50, 50)
+
+
+def test_registry_is_complete():
+    assert {type(loss) for loss in registry.LOSSES} == set(losses.LOSSES)
+
+
+@pytest.mark.parametrize("loss", registry.LOSSES, ids=registry.label)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_laws(loss, seed):
+    check_loss(loss, seed=seed)
+
+
+@pytest.mark.parametrize("outputs", [2, 7])
+def test_laws_of_vector_losses_for_other_m(outputs):
+    check_loss(losses.Softmax(), outputs=outputs)
+    check_loss(losses.SmoothedMulticlassHinge(), outputs=outputs)
+
+
+@given(gamma=st.floats(0.01, 100), epsilon=st.floats(0, 10), seed=st.integers(0, 1000))
+@settings(max_examples=30, deadline=None)
+def test_laws_for_any_parameters(gamma, epsilon, seed):
+    for loss in (
+        losses.SmoothedHinge(gamma),
+        losses.SquaredHinge(gamma),
+        losses.Huber(gamma),
+        losses.SmoothedEpsilonInsensitive(epsilon, gamma),
+        losses.SmoothedMulticlassHinge(gamma),
+        losses.EpsilonInsensitive(epsilon),
+    ):
+        check_loss(loss, trials=3, seed=seed)
+
+
+@given(a=reals, u=st.floats(-3, 3), sign=st.booleans())
+def test_fenchel_young_for_any_pair(a, u, sign):
+    y = 1.0 if sign else -1.0
+    for loss in SCALAR:
+        assert loss.value(a, y) + loss.conjugate(u, y) >= a * u - 1e-12 * (1 + abs(a * u))
+
+
+@pytest.mark.parametrize("loss", SCALAR, ids=registry.label)
+def test_scalar_functions_work_elementwise(loss):
+    rng = np.random.default_rng(0)
+    a, y = rng.normal(size=(2, 50))
+    y = np.sign(y) if base.target_kind(loss) == "sign" else y
+    for function, x in ((loss.value, a), (loss.gradient, a), (loss.conjugate, -y * rng.random(50))):
+        one_by_one = [function(*pair) for pair in zip(x, y, strict=True)]
+        np.testing.assert_allclose(function(x, y), one_by_one, rtol=1e-15)
+
+
+def test_d_1_smoothed_hinge_by_hand():
+    """The three pieces of [d-1] for gamma = 1/2."""
+    loss = losses.SmoothedHinge(gamma=0.5)
+    np.testing.assert_allclose(
+        loss.value(np.array([1.5, 1.0, 0.75, 0.5, -1.0]), 1.0),
+        [0, 0, 0.25**2 / (2 * 0.5), 0.25, 1 + 1 - 0.25],
+    )
+
+
+def test_d_2_squared_hinge_by_hand():
+    loss = losses.SquaredHinge(gamma=2.0)
+    np.testing.assert_allclose(loss.value(np.array([2.0, 0.0, -1.0]), 1.0), [0, 0.25, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("loss", "upper"), [(losses.SmoothedHinge(0.7), 1), (losses.SquaredHinge(0.7), np.inf)]
+)
+def test_steps_are_the_closed_forms_of_the_paper(loss, upper):
+    """Delta below [g-app-1] and [g-app-2], for y = 1."""
+    rng = np.random.default_rng(0)
+    for alpha, a, q in zip(
+        rng.random(30), rng.normal(size=30) * 3, rng.random(30) * 5, strict=True
+    ):
+        free = (1 - a - 0.7 * alpha) / (q + 0.7)
+        delta = max(-alpha, min(upper - alpha, free))
+        assert loss.step(alpha, a, 1.0, q) == pytest.approx(alpha + delta, abs=1e-14)
+
+
+@pytest.mark.parametrize("a", [-1e4, -745.0, 0.0, 745.0, 1e4])
+def test_logistic_survives_extreme_predictions(a):
+    loss = losses.Logistic()
+    assert loss.value(a, 1.0) == pytest.approx(max(-a, 0.0) + np.log1p(np.exp(-abs(a))))
+    assert -1 <= loss.gradient(a, 1.0) <= 0
+    for q in (0.0, 1e-8, 1.0, 1e8):
+        assert 0 <= loss.step(0.5, a, 1.0, q) <= 1
+
+
+@pytest.mark.parametrize("q", [0.0, 1e-12, 1.0, 1e8])
+@pytest.mark.parametrize("scale", [1.0, 1e3])
+def test_softmax_step_survives_extreme_sizes(q, scale):
+    rng = np.random.default_rng(0)
+    loss = losses.Softmax()
+    a = scale * rng.normal(size=5)
+    old = -loss.gradient(rng.normal(size=5), 2)
+    new = loss.step(old, a, 2, q)
+    assert np.isfinite(loss.conjugate(-new, 2))
+    p = -new
+    p[2] += 1
+    inside = (
+        p > 1e-200
+    )  # the optimality condition log p + q p = c - nu, where p has not underflowed
+    c = np.log(p[inside]) + q * p[inside] - (a - q * old + q * (np.arange(5) == 2))[inside]
+    assert np.ptp(c) <= 1e-9 * (1 + abs(c).max() + q)
+
+
+@given(st.floats(-700, 700))
+def test_wright_omega(x):
+    omega = _wright_omega(x)
+    assert omega > 0
+    assert omega + np.log(omega) == pytest.approx(x, rel=1e-13, abs=1e-13)
+
+
+@given(st.lists(reals, min_size=2, max_size=8))
+def test_simplex_projection(x):
+    x = np.array(x)
+    p = _project_on_simplex(x)
+    assert p.min() >= 0
+    assert p.sum() == pytest.approx(1)
+    # p is the projection iff <x - p, e_k - p> <= 0 for all corners e_k
+    assert ((x - p) - (x - p) @ p).max() <= 1e-10
+
+
+class Sabotaged(NamedTuple):
+    """Smoothed hinge with one mistake."""
+
+    mistake: str
+    gamma: float = 1.0
+
+    @property
+    def targets(self):
+        return "sign"
+
+    def value(self, a, y):
+        return losses.SmoothedHinge(1.0).value(a, y) - (
+            0.1 * a**2 if self.mistake == "convex" else 0
+        )
+
+    def gradient(self, a, y):
+        sign = -1 if self.mistake == "gradient" else 1
+        return sign * losses.SmoothedHinge(1.0).gradient(a, y) - (
+            0.2 * a if self.mistake == "convex" else 0
+        )
+
+    def conjugate(self, u, y):
+        if self.mistake == "domain":
+            return 0.5 * u**2 + u * y
+        shift = 0.01 if self.mistake == "conjugate" else 0
+        return losses.SmoothedHinge(1.0).conjugate(u, y) + shift
+
+    def step(self, alpha, a, y, q):
+        new = losses.SmoothedHinge(1.0).step(alpha, a, y, q)
+        return 1.1 * new if self.mistake == "step" else new
+
+
+@pytest.mark.parametrize(
+    ("mistake", "law"),
+    [
+        ("gradient", "gradient is the derivative of value"),
+        ("convex", "value lies above its tangents"),
+        ("conjugate", "conjugate is the supremum"),
+        ("conjugate", "value \\+ conjugate = product at the gradient"),
+        ("domain", "Fenchel-Young"),
+        ("step", "step maximizes its objective|step stays in the domain"),
+    ],
+)
+def test_check_loss_names_the_broken_law(mistake, law):
+    check_loss(Sabotaged("none"))
+    with pytest.raises(LawError, match=law) as error:
+        check_loss(Sabotaged(mistake))
+    assert "off by" in str(error.value)
+    assert " at " in str(error.value)
+
+
+def test_check_loss_finds_an_overstated_gamma():
+    class TooSmooth(Sabotaged):
+        @property
+        def gamma(self):
+            return 1.5
+
+    with pytest.raises(LawError, match=r"gradient is \(1/gamma\)-Lipschitz: off by 0.333"):
+        check_loss(TooSmooth("none"))

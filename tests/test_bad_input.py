@@ -1,0 +1,212 @@
+"""Bad input: each either works or raises an error with the argument, the value and the remedy."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from quartz import Plan, Problem, certify, losses, regularizers, samplings, solve, theory
+from quartz.data import KroneckerBlocks, RowBlocks, StackedBlocks, make_classification
+
+X, Y = np.eye(4), np.array([1.0, -1.0, 1.0, -1.0])
+
+
+def problem(X=X, y=Y, loss=None, lam=0.1, **options):
+    return Problem(X, y, losses.SmoothedHinge() if loss is None else loss, lam, **options)
+
+
+def with_entry(value, sparse):
+    bad = X.copy()
+    bad[2, 1] = value
+    return sp.csr_array(bad) if sparse else bad
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: problem(with_entry(np.nan, True)), r"X\[2, 1\] is nan.*Remove row 2"),
+        (lambda: problem(with_entry(np.inf, False)), r"X\[2, 1\] is inf"),
+        (lambda: problem(np.empty((0, 3)), []), r"X is empty: its shape is \(0, 3\)"),
+        (lambda: problem(sp.csr_array((4, 0))), r"X is empty"),
+        (lambda: problem(np.ones(4)), r"1 dimension.*reshape\(1, -1\)"),
+        (lambda: problem(np.array([["a"]])), r"X must hold real numbers"),
+        (lambda: problem(X * 1j), r"X must hold real numbers, got dtype complex"),
+        (lambda: problem(y=[1, -1, 1]), r"y must have shape \(4,\), got \(3,\)"),
+        (lambda: problem(y=[1, -1, 0, 1]), r"y\[2\] is 0, but SmoothedHinge needs.*2 \* y - 1"),
+        (lambda: problem(y=[1, -1, np.nan, 1]), r"y\[2\] is nan"),
+        (lambda: problem(y=["a", "b", "c", "d"]), r"y must hold numbers"),
+        (lambda: problem(y=[0, 1, 2.5, 1], loss=losses.Softmax()), r"y\[2\] is 2.5.*class numbers"),
+        (lambda: problem(y=[0, -1, 2, 1], loss=losses.Softmax()), r"y\[1\] is -1.*0, ..., 2"),
+        (lambda: problem(RowBlocks(X), loss=losses.Softmax()), r"couples several outputs"),
+        (lambda: problem(lam=0), r"lam must be a finite number above 0, got 0"),
+        (lambda: problem(lam=-1.0), r"lam must be .* got -1.0"),
+        (lambda: problem(lam=np.nan), r"lam must be"),
+        (lambda: problem(lam="1"), r"lam must be"),
+        (lambda: problem(loss=losses.SmoothedHinge(gamma=0)), r"gamma must be .* got 0.*Hinge\(\)"),
+        (lambda: problem(loss=losses.SquaredHinge(-2.0)), r"gamma must be"),
+        (lambda: problem(loss=losses.Huber(np.inf)), r"gamma must be"),
+        (lambda: problem(loss=losses.EpsilonInsensitive(-0.1)), r"epsilon must be .* got -0.1"),
+        (lambda: problem(loss=losses.Logistic), r"no value of its own.*such as Logistic\(\)"),
+        (lambda: problem(loss="hinge"), r"The loss 'hinge' has no value"),
+        (lambda: problem(regularizer="l1"), r"The regularizer 'l1' has no value"),
+        (lambda: problem(regularizer=regularizers.ElasticNet(-1.0)), r"mu must be"),
+        (lambda: problem(regularizer=regularizers.BoxL2(1.0, 0.0)), r"lower must not exceed upper"),
+        (lambda: problem(regularizer=regularizers.GroupL2(np.array([0, 1]))), r"length d=4"),
+        (
+            lambda: problem(regularizer=regularizers.GroupL2(np.array([0, 2, 2, 2]))),
+            r"group 1 empty",
+        ),
+        (lambda: problem(weights=[1, 1, -1, 1]), r"weights\[2\] is -1; weights cannot be negative"),
+        (lambda: problem(weights=[0, 0, 0, 0]), r"All weights are 0"),
+        (lambda: problem(weights=[1, 1]), r"weights must have shape \(4,\), got \(2,\)"),
+        (lambda: problem(weights=[1, 1, np.inf, 1]), r"weights\[2\] is inf"),
+        (lambda: KroneckerBlocks(X, 1), r"outputs must be a whole number at least 2"),
+        (lambda: StackedBlocks(np.ones((5, 2)), 2), r"5 stacked rows do not divide"),
+        (lambda: StackedBlocks(np.ones((4, 2))), r"outputs must be"),
+        (lambda: samplings.Serial([0.5, 0.4]), r"probabilities must sum to 1, got 0.9.*Divide"),
+        (lambda: samplings.Serial([0.5, 0.5, 0.0]), r"probabilities\[2\] is 0"),
+        (lambda: samplings.Serial([1.5, -0.5]), r"probabilities\[1\] is -0.5"),
+        (lambda: samplings.Serial([]), r"nonempty vector"),
+        (lambda: samplings.Serial([0.5, np.nan]), r"probabilities\[1\] is nan"),
+        (lambda: samplings.Independent([0.5, 0.0]), r"probabilities\[1\] is 0"),
+        (lambda: samplings.Independent([0.5, 1.1]), r"probabilities\[1\] is 1.1"),
+        (lambda: samplings.NiceSampling(4, 5), r"batch_size must be .* between 1 and 4, got 5"),
+        (lambda: samplings.NiceSampling(4, 2.5), r"batch_size must be a whole number"),
+        (lambda: samplings.DoublyUniform({9: 1.0}).bind(problem()), r"size must be .*got 9"),
+        (lambda: samplings.DoublyUniform({0: 1.0}).bind(problem()), r"expected size"),
+        (lambda: samplings.DistributedSampling([[0, 1], [3]], 1), r"cover all.*none holds 2"),
+        (
+            lambda: samplings.DistributedSampling([[0, 1], [1, 2]], 1),
+            r"example 1 is in groups \[0, 1\]",
+        ),
+        (lambda: samplings.DistributedSampling([[0, 1], [2, 3]], [1, 3]), r"got 3. Part 1 owns 2"),
+        (lambda: samplings.DistributedSampling([0, 0, 2], 1), r"leaves group 1 empty"),
+        (lambda: samplings.DistributedSampling([0, -1], 1), r"parts\[1\] is -1"),
+        (lambda: samplings.Distributed(5, 1).bind(problem()), r"nodes must be .* got 5"),
+        (lambda: samplings.Product([[0, 1], [2]]).bind(problem()), r"none holds 3"),
+        (lambda: samplings.Product([[0, 1], [2, 7]]).bind(problem()), r"names example 7"),
+        (lambda: samplings.Bucket([0, 1]).bind(problem()), r"must cover all 4 examples, got 2"),
+        (lambda: samplings.Bucket(9).bind(problem()), r"groups must be .* got 9"),
+        (lambda: samplings.Bucket(2).bind(problem(loss=losses.Hinge())), r"smooth loss.*Uniform"),
+        (lambda: samplings.BucketSampling([0, 0, 1], [0.5, 0.4, 1]), r"group 0 sum to 0.9"),
+        (lambda: samplings.BucketSampling([0, 0, 1], [1, 0, 1]), r"probabilities\[1\] is 0"),
+        (lambda: samplings.Explicit([[0], [2]], [0.5, 0.5]), r"Example 1 is in no set"),
+        (lambda: samplings.Explicit([[0], [1]], [1.0]), r"2 sets need as many probabilities"),
+        (lambda: samplings.Explicit([[0], [-1]], [0.5, 0.5]), r"negative"),
+        (lambda: Plan.of(problem(), samplings.Serial([0.5, 0.5])), r"is for n = 2 .* has 4"),
+        (lambda: Plan.of(problem(), "uniform"), r"sampling must be a sampling such as"),
+        (
+            lambda: Plan.of(problem(), samplings.Uniform(), option=3),
+            r"option must be 1 or 2, got 3",
+        ),
+        (
+            lambda: Plan.of(problem(), samplings.Uniform(), primal_step_factor=0),
+            r"primal_step_factor",
+        ),
+        (
+            lambda: Plan.of(problem(loss=losses.Hinge()), samplings.Uniform(), 2),
+            r"Option II.*smooth",
+        ),
+        (lambda: solve(problem(), tol=-1), r"tol must be"),
+        (lambda: solve(problem(), max_passes=-1), r"max_passes must be 0 or more, got -1"),
+        (lambda: solve(problem(), passes_per_check=0), r"passes_per_check must be"),
+        (lambda: solve(problem(), start=np.ones(3)), r"alpha of the start must have shape \(4,\)"),
+        (lambda: certify(problem(), np.zeros(4), primal="w"), r"primal must be .* got 'w'"),
+        (lambda: certify(problem(), np.zeros(4), primal="quartz"), r"w must be given"),
+        (lambda: theory.omega_tilde(RowBlocks(X), 1), r"tau must be .* got 1"),
+        (lambda: theory.iterations(0.1, 1.0, 0.0), r"eps must be"),
+        (lambda: make_classification(10, 5, density=0.0), r"density must be .* got 0.0"),
+    ],
+)
+def test_error_names_argument_value_and_remedy(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_separability_violation_names_feature_and_groups():
+    shared = np.eye(4)
+    shared[3, 1] = 1.0
+    with pytest.raises(
+        ValueError,
+        match=r"feature 1 is in groups 0 and 2. Use Nice\(batch_size=3\) or Bucket",
+    ):
+        samplings.Product([[0, 1], [2], [3]]).bind(problem(shared))
+
+
+def test_missing_step_means_option_2_only():
+    from typing import NamedTuple
+
+    class NoStep(NamedTuple):
+        @property
+        def gamma(self):
+            return 1.0
+
+        def value(self, a, y):
+            return 0.5 * (a - y) ** 2
+
+        def gradient(self, a, y):
+            return a - y
+
+        def conjugate(self, u, y):
+            return u * (0.5 * u + y)
+
+    own = problem(loss=NoStep())
+    with pytest.raises(ValueError, match=r"Option I needs NoStep.step.*option=2"):
+        solve(own)
+    assert solve(own, option=2).converged
+
+
+# What looks odd but works
+
+
+@pytest.mark.parametrize(
+    "sampling", [samplings.Uniform(), samplings.FullBatch(), samplings.Product()]
+)
+@pytest.mark.parametrize("loss", [losses.Squared(), losses.Logistic(), losses.Hinge()])
+def test_one_example(sampling, loss):
+    result = solve(Problem([[2.0, 1.0]], [1.0], loss, 0.5), sampling)
+    assert result.converged, result.message
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        losses.Squared(),
+        losses.Logistic(),
+        losses.Hinge(),
+        losses.Absolute(),
+        losses.EpsilonInsensitive(),
+    ],
+)
+@pytest.mark.parametrize(
+    "sampling", [samplings.Uniform(), samplings.Nice(2), samplings.Nice(2, spectral=True)]
+)
+def test_all_zero_rows(loss, sampling):
+    """v_i = 0 is fine: such an example moves its own dual variable only."""
+    rows = np.array([[1.0, 0.0], [0.0, 0.0], [0.5, 1.0], [0.0, 0.0]])
+    result = solve(Problem(rows, Y, loss, 0.1), sampling, tol=1e-5, max_passes=5000)
+    assert result.converged, result.message
+    assert result.plan.v[1] == 0
+
+
+def test_all_rows_zero():
+    result = solve(problem(np.zeros((4, 3))), samplings.Nice(2))
+    assert result.converged
+    np.testing.assert_array_equal(result.w, 0)
+
+
+def test_zero_weight_example_takes_no_part():
+    result = solve(problem(weights=[1, 1, 0, 1]), samplings.Importance(), tol=1e-9)
+    assert result.converged
+    assert result.alpha[2] == result.w[2] == 0
+    for option in (1, 2):
+        assert solve(problem(weights=[1, 1, 0, 1]), option=option).converged
+
+
+def test_single_class_and_single_feature():
+    assert solve(problem(np.ones((4, 1)), np.ones(4), losses.Logistic())).converged
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int8, bool])
+def test_other_number_types(dtype):
+    assert solve(problem(X.astype(dtype))).converged
+    assert solve(problem(sp.csr_array(X.astype(dtype)))).converged

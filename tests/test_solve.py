@@ -1,0 +1,190 @@
+"""`solve`: statuses, messages, starts, seeds, callbacks, interruption and the trace."""
+
+import importlib
+import sys
+
+import numpy as np
+import pytest
+
+import registry
+from quartz import Problem, certify, data, losses, samplings, solve
+from quartz.solvers import State, Status
+
+
+@pytest.fixture
+def problem():
+    X, y = data.make_classification(60, 12, density=0.4, seed=1)
+    return Problem(X, y, losses.SmoothedHinge(), lam=0.01)
+
+
+def test_converged_means_certified(problem):
+    result = solve(problem, tol=1e-8)
+    assert result.status is Status.CONVERGED
+    again = certify(problem, result.alpha, result.w, primal="quartz")
+    assert again.gap == pytest.approx(result.certificate.gap, abs=1e-15)
+    assert 0 <= result.certificate.relative_gap <= 1e-8
+    assert result.message.startswith("Converged: relative gap")
+    assert "Converged" in repr(result)
+
+
+@pytest.mark.parametrize("loss", registry.LOSSES, ids=registry.label)
+@pytest.mark.parametrize("g", registry.REGULARIZERS, ids=registry.label)
+def test_every_loss_with_every_regularizer_reaches_its_optimum(loss, g):
+    """And the optimum is that of a general-purpose method."""
+    from scipy.optimize import minimize
+
+    problem = registry.make_problem(loss, np.random.default_rng(5), regularizer=g, lam=0.3)
+    tol = 1e-6 if loss.gamma > 0 else 1e-3
+    result = solve(problem, tol=tol, max_passes=5000, passes_per_check=5)
+    assert result.converged, result.message
+    start = g.conjugate_gradient(np.full(registry.D, 0.01))
+    rival = minimize(problem.primal, start, method="Nelder-Mead", options={"maxiter": 3000})
+    assert rival.fun >= result.certificate.dual - 1e-9
+
+
+def test_pass_limit_message_predicts(problem):
+    result = solve(problem, tol=1e-12, max_passes=4)
+    assert result.status is Status.PASS_LIMIT
+    assert 4 <= result.trace.passes[-1] < 5
+    for part in ("Not converged (pass limit)", "tol = 1e-12", "observed rate", "theorem promises"):
+        assert part in result.message
+
+
+def test_time_limit(problem):
+    result = solve(problem, tol=0, max_seconds=0.05)
+    assert result.status is Status.TIME_LIMIT
+    assert result.trace.seconds[-1] < 1
+
+
+def test_callback_sees_certificates_and_stops(problem):
+    seen = []
+
+    def callback(state, certificate):
+        seen.append((state.iteration, certificate.gap))
+        return len(seen) == 3
+
+    result = solve(problem, tol=0, callback=callback)
+    assert result.status is Status.STOPPED
+    assert [iteration for iteration, _ in seen] == result.trace.iterations == [0, 60, 120]
+    assert [gap for _, gap in seen] == result.trace.gap
+
+
+def test_interrupt_returns_the_best_pair_so_far(problem):
+    calls = []
+
+    def callback(state, certificate):
+        calls.append(certificate.gap)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+
+    result = solve(problem, tol=0, callback=callback)
+    assert result.status is Status.INTERRUPTED
+    assert result.certificate.gap == min(calls)
+    assert certify(problem, result.alpha, result.w, primal="quartz").gap == pytest.approx(
+        min(calls)
+    )
+
+
+def test_interrupt_before_the_first_certificate(problem, monkeypatch):
+    import quartz.solvers.driver as driver
+
+    real, calls = driver.certify, []
+
+    def certify_once_interrupted(*arguments):
+        calls.append(1)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return real(*arguments)
+
+    monkeypatch.setattr(driver, "certify", certify_once_interrupted)
+    result = solve(problem)
+    assert result.status is Status.INTERRUPTED
+    assert np.isfinite(result.certificate.gap)
+    assert len(result.trace) == 1
+
+
+def test_divergence_is_reported_and_never_certified():
+    """An ESO that is too small makes the full batch blow up; the best pair is still returned."""
+
+    class Reckless(samplings.NiceSampling):
+        def eso(self, data):
+            return super().eso(data) * 1e-3
+
+    problem = Problem(np.ones((30, 2)), np.arange(30.0), losses.Squared(), lam=1e-3)
+    with np.errstate(over="ignore", invalid="ignore"):
+        result = solve(problem, Reckless(30, 30), tol=1e-9, max_passes=2000)
+    assert result.status is Status.DIVERGED
+    assert "verify_eso" in result.message
+    assert np.isfinite(result.certificate.gap)
+
+
+def test_same_seed_same_trajectory(problem):
+    results = [solve(problem, samplings.Nice(4), tol=1e-6, seed=seed) for seed in (3, 3, 4)]
+    assert results[0].trace.gap == results[1].trace.gap
+    assert results[0].trace.gap != results[2].trace.gap
+    np.testing.assert_array_equal(results[0].alpha, results[1].alpha)
+    generator = solve(problem, samplings.Nice(4), tol=1e-6, seed=np.random.default_rng(3))
+    assert generator.trace.gap == results[0].trace.gap
+
+
+def test_warm_start_from_result_state_and_alpha(problem):
+    result = solve(problem, tol=1e-8)
+    for start in (result, State.start(problem, result.alpha, result.w)):
+        again = solve(problem, tol=1e-8, start=start)
+        assert again.converged
+        assert again.trace.passes == [0.0]
+    assert solve(problem, tol=1e-7, start=result.alpha).trace.passes[-1] <= 1
+    before = result.alpha.copy()
+    solve(problem, tol=0, max_passes=2, start=result)
+    np.testing.assert_array_equal(result.alpha, before)
+    other = Problem(problem.data, problem.y, problem.loss, lam=0.009)
+    warm, cold = solve(other, tol=1e-6, start=result), solve(other, tol=1e-6)
+    assert warm.converged
+    assert warm.trace.passes[-1] < cold.trace.passes[-1]
+
+
+def test_trace_is_complete_and_consistent(problem):
+    trace = solve(problem, samplings.Nice(5), tol=1e-6).trace
+    assert len(trace) > 3
+    np.testing.assert_allclose(trace.gap, np.subtract(trace.primal, trace.dual))
+    np.testing.assert_allclose(trace.passes, np.array(trace.iterations) * 5 / 60)
+    assert np.all(np.diff(trace.seconds) > 0)
+    assert trace.gap[-1] < 1e-3 * trace.gap[0]
+
+
+def test_primal_choice_is_respected(problem):
+    for primal in ("quartz", "conjugate"):
+        assert solve(problem, tol=1e-4, primal=primal).certificate.point == primal
+
+
+def test_passes_per_check(problem):
+    trace = solve(problem, tol=0, max_passes=6, passes_per_check=3).trace
+    assert trace.passes == [0, 3, 6]
+
+
+def test_progress_bar_reports_the_gap(problem, capsys):
+    solve(problem, tol=1e-4, progress=True)
+    shown = capsys.readouterr().err
+    assert "relative gap" in shown
+    assert "100%" in shown
+
+
+def test_progress_without_tqdm_says_what_to_install(problem, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    with pytest.raises(ImportError, match="pip install tqdm"):
+        solve(problem, progress=True)
+
+
+def test_import_is_lazy():
+    """`import quartz` loads neither SciPy nor NumPy; the names are there when asked for."""
+    import subprocess
+
+    code = "import sys, quartz; print('numpy' in sys.modules, 'scipy' in sys.modules, dir(quartz))"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.startswith("False False")
+    quartz = importlib.import_module("quartz")
+    for name in quartz.__all__:
+        assert getattr(quartz, name) is not None
+        assert name in shown.stdout
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        quartz.nonsense  # noqa: B018
