@@ -91,7 +91,48 @@ def with_entry(value, sparse):
         (lambda: samplings.BucketSampling([0, 0, 1], [1, 0, 1]), r"probabilities\[1\] is 0"),
         (lambda: samplings.Explicit([[0], [2]], [0.5, 0.5]), r"Example 1 is in no set"),
         (lambda: samplings.Explicit([[0], [1]], [1.0]), r"2 sets need as many probabilities"),
-        (lambda: samplings.Explicit([[0], [-1]], [0.5, 0.5]), r"negative"),
+        (lambda: samplings.Explicit([[0], [-1]], [0.5, 0.5]), r"sets\[1\] holds -1"),
+        (
+            lambda: samplings.Explicit([[0.7], [1]], [0.5, 0.5]),
+            r"sets\[0\] must be a list of whole",
+        ),
+        (lambda: samplings.Product([[0, 1, 2, 3], []]).bind(problem()), r"leaves group 1 empty"),
+        (lambda: samplings.Product({0: [1]}).bind(problem()), r"groups must be a vector"),
+        (lambda: samplings.DistributedSampling([0, 1], [1, 1, 1]), r"one for each of the 2 parts"),
+        (lambda: samplings.verify_eso(samplings.Nice(2), X), r"Nice\(2\).bind\(problem\)"),
+        (lambda: samplings.verify_eso(samplings.Serial([1.0]), RowBlocks(X)), r"n = 1 .* data 4"),
+        (lambda: solve(problem(), samplings.Uniform), r"sampling must be a sampling such as"),
+        (lambda: solve(problem(), 0), r"sampling must be a sampling such as"),
+        (
+            lambda: solve(problem(), start=np.full(4, 3.0)),
+            r"alpha\[0\] of the start is 3.0, outside",
+        ),
+        (lambda: solve(problem(loss=losses.Hinge()), primal="quartz"), r"w never moves"),
+        (lambda: solve(problem(), max_passes="3"), r"max_passes must be"),
+        (lambda: solve(problem(X * 1e200)), r"The squares of row 0 of X overflow. Scale X down"),
+        (lambda: problem().primal(np.zeros((4, 1))), r"w must have shape \(4,\), got \(4, 1\)"),
+        (lambda: problem().dual(np.zeros(3)), r"alpha must have shape \(4,\), got \(3,\)"),
+        (lambda: certify(problem(), np.full(4, np.nan)), r"alpha\[0\] is nan"),
+        (lambda: problem(y=Y[:, None]), r"Pass y.ravel\(\)"),
+        (lambda: problem(y=list("abcd"), loss=losses.Softmax()), r"y must hold numbers"),
+        (lambda: problem(y=[1, 2, 3, 1], loss=losses.Softmax()), r"none is 0.*np.unique"),
+        (lambda: problem(y=[0, 1, 10**10, 1], loss=losses.Softmax()), r"none is 2"),
+        (lambda: problem(sp.coo_array(np.ones(4))), r"1 dimension"),
+        (lambda: StackedBlocks(np.ones((2, 3, 2)), 5), r"outputs is 5, but the blocks have 2"),
+        (
+            lambda: problem(regularizer=regularizers.GroupL2([[0, 1], [2, 3]])),
+            r"groups must be an array",
+        ),
+        (lambda: problem(regularizer=regularizers.BoxL2(np.inf, np.inf)), r"lower must not exceed"),
+        (lambda: theory.theta(np.ones(1), np.ones(1), -1.0, 1.0, 1), r"lam must be"),
+        (
+            lambda: theory.nice_speedup(4, 100, 0.1, 1.0, 2),
+            r"tau must lie between 1 and 4, got 100",
+        ),
+        (
+            lambda: theory.distributed_leading_bound(8, 2, 1, 0.1, 1.0, 2),
+            r"tau must lie between 2 and 4",
+        ),
         (lambda: Plan.of(problem(), samplings.Serial([0.5, 0.5])), r"is for n = 2 .* has 4"),
         (lambda: Plan.of(problem(), "uniform"), r"sampling must be a sampling such as"),
         (
@@ -129,7 +170,61 @@ def test_separability_violation_names_feature_and_groups():
         ValueError,
         match=r"feature 1 is in groups 0 and 2. Use Nice\(batch_size=3\) or Bucket",
     ):
-        samplings.Product([[0, 1], [2], [3]]).bind(problem(shared))
+        Plan.of(problem(shared), samplings.Product([[0, 1], [2], [3]]))
+
+
+def malformed_csr(column):
+    X = sp.csr_array(np.eye(4))
+    X.indices[1] = column
+    return X
+
+
+@pytest.mark.parametrize("column", [-1, 4])
+def test_malformed_csr_is_refused(column):
+    with pytest.raises(ValueError, match=r"malformed: its column indices run from"):
+        problem(malformed_csr(column))
+
+
+class Own(samplings.Sampling):
+    """A user's sampling with sets and v as given."""
+
+    def __init__(self, sets, v=None):
+        self.probabilities = [0.5] * 4
+        self.max_size, self.sets, self.v = 3, sets, v
+
+    def draw(self, rng, k):
+        return samplings.IndexSets.of_equal_size(np.array([self.sets] * k))
+
+    def eso(self, data):
+        return super().eso(data) if self.v is None else self.v
+
+
+@pytest.mark.parametrize(
+    ("sets", "v", "message"),
+    [
+        ([0, 1, 1], None, r"Own.draw gave a set that holds example 1 twice"),
+        ([0, 1, -1], None, r"Own.draw gave example -1, but they are 0, ..., 3"),
+        ([0, 1, 4], None, r"Own.draw gave example 4"),
+        ([0, 1, 2], np.full(4, -0.2), r"gives example 0 v = -0.2, less than .* verify_eso"),
+        ([0, 1, 2], np.full(4, np.nan), r"v, the ESO of the sampling\[0\] is nan"),
+    ],
+)
+def test_sets_and_v_of_a_users_sampling_are_checked(sets, v, message):
+    with pytest.raises(ValueError, match=message):
+        solve(problem(), Own(sets, v))
+
+
+def test_too_few_sets_are_noticed():
+    class Short(Own):
+        def draw(self, rng, k):
+            return super().draw(rng, k - 1)
+
+    with pytest.raises(ValueError, match=r"Short.draw was asked for 2 sets and gave 1"):
+        solve(problem(), Short([0, 1, 2]))
+
+
+def test_huge_weights_do_not_overflow():
+    assert problem(weights=[1e308] * 4).weights == pytest.approx(1)
 
 
 def test_missing_step_means_option_2_only():

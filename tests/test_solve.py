@@ -108,7 +108,7 @@ def test_divergence_is_reported_and_never_certified():
 
     class Reckless(samplings.NiceSampling):
         def eso(self, data):
-            return super().eso(data) * 1e-3
+            return data.squared_norms()  # right for serial samplings, 30 times too small here
 
     problem = Problem(np.ones((30, 2)), np.arange(30.0), losses.Squared(), lam=1e-3)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -134,6 +134,7 @@ def test_warm_start_from_result_state_and_alpha(problem):
         assert again.converged
         assert again.trace.passes == [0.0]
     assert solve(problem, tol=1e-7, start=result.alpha).trace.passes[-1] <= 1
+    assert solve(problem, tol=1e-8, start=(result.w, result.alpha)).trace.passes == [0.0]
     before = result.alpha.copy()
     solve(problem, tol=0, max_passes=2, start=result)
     np.testing.assert_array_equal(result.alpha, before)
@@ -160,6 +161,34 @@ def test_primal_choice_is_respected(problem):
 def test_passes_per_check(problem):
     trace = solve(problem, tol=0, max_passes=6, passes_per_check=3).trace
     assert trace.passes == [0, 3, 6]
+
+
+def test_pass_limit_holds_within_a_chunk(problem):
+    assert solve(problem, tol=0, max_passes=2, passes_per_check=100).trace.passes == [0, 2]
+
+
+def test_sampling_that_hits_examples_rarely(problem):
+    result = solve(problem, samplings.Independent(np.full(60, 1e-7)), tol=0, max_seconds=0.0)
+    assert result.status is Status.TIME_LIMIT
+
+
+def test_wrong_conjugate_is_never_certified():
+    """P < D contradicts weak duality."""
+    from quartz.laws import LawError
+
+    class TooLow(losses.Squared):
+        def conjugate(self, u, y):
+            return u * (0.4 * u + y) - 1
+
+    with pytest.raises(LawError, match=r"is below D = .*check_loss"):
+        solve(Problem(np.eye(3), np.ones(3), TooLow(), lam=0.1))
+
+
+def test_logistic_with_large_steps_converges():
+    """q = 1000: here plain Newton inside the step cycles."""
+    X, y = data.make_classification(100, 10, density=0.5)
+    result = solve(Problem(X, y, losses.Logistic(), lam=1e-5), tol=1e-6, max_passes=3000)
+    assert result.converged, result.message
 
 
 def test_progress_bar_reports_the_gap(problem, capsys):

@@ -12,7 +12,9 @@ from typing import Literal
 
 import numpy as np
 
+from quartz import checks
 from quartz.arrays import Array
+from quartz.laws import LawError
 from quartz.problem import Problem
 from quartz.regularizers import base as regularizers
 
@@ -84,11 +86,19 @@ def certify(
         The averaged primal point of Algorithm 1, if there is one.
     primal : {"best", "quartz", "conjugate"}
         Certify `w`, z = grad g*(abar), or the one of the two with the smaller P.
+
+    Raises
+    ------
+    LawError
+        If P < D beyond rounding, which no convex loss with its true conjugate allows.
     """
     if primal not in ("best", "quartz", "conjugate"):
         raise ValueError(f'primal must be "best", "quartz" or "conjugate", got {primal!r}.')
     if primal == "quartz" and w is None:
         raise ValueError('primal="quartz" certifies w, so w must be given.')
+    alpha = checks.finite_array("alpha", alpha, problem.data.dual_shape)
+    if w is not None:
+        w = checks.finite_array("w", w, (problem.data.d,))
     abar = problem.abar(alpha)
     conjugates = problem.conjugates(alpha)
     reg_conjugate = regularizers.conjugate(problem.regularizer, abar)
@@ -115,4 +125,10 @@ def certify(
         candidates.append(at(w, "quartz"))
     if primal != "quartz":
         candidates.append(at(problem.conjugate_point(abar), "conjugate"))
-    return min(candidates, key=lambda certificate: certificate.primal)
+    best = min(candidates, key=lambda certificate: certificate.primal)
+    if best.gap < -1e-9 * (abs(best.primal) + abs(best.dual)):
+        raise LawError(
+            f"P = {best.primal:.6g} is below D = {best.dual:.6g}, which weak duality forbids: a "
+            "value or conjugate is wrong. Run check_loss and check_regularizer on yours."
+        )
+    return best

@@ -81,10 +81,9 @@ def partition(name: str, groups: Any, n: int | None = None) -> IntArray:
 
     `groups` is a vector of such numbers, or a list of index lists such as [[0, 1], [2, 3, 4]].
     """
-    try:
-        lists = len(groups) > 0 and np.ndim(groups[0]) == 1
-        labels = _labels_of_lists(name, groups, n) if lists else np.asarray(groups)
-    except TypeError:
+    if isinstance(groups, list | tuple) and any(np.ndim(group) > 0 for group in groups):
+        labels = _labels_of_lists(name, groups, n)
+    else:
         labels = np.asarray(groups)
     if labels.ndim != 1 or labels.size == 0 or not np.issubdtype(labels.dtype, np.integer):
         raise ValueError(
@@ -102,8 +101,21 @@ def partition(name: str, groups: Any, n: int | None = None) -> IntArray:
     return labels.astype(np.int64)
 
 
+def index_set(name: str, members: Any) -> IntArray:
+    """Return `members` as int64 indices, none negative."""
+    found = np.asarray(members if np.ndim(members) else [members])
+    if found.size and (found.ndim != 1 or not np.issubdtype(found.dtype, np.integer)):
+        raise ValueError(f"{name} must be a list of whole numbers, got {members!r}.")
+    if found.size and found.min() < 0:
+        raise ValueError(f"{name} holds {found.min()}, but indices are not negative.")
+    return found.astype(np.int64)
+
+
 def _labels_of_lists(name: str, groups: Any, n: int | None) -> IntArray:
-    members = [np.asarray(group, dtype=np.int64) for group in groups]
+    members = [index_set(f"{name}[{number}]", group) for number, group in enumerate(groups)]
+    empty = [number for number, group in enumerate(members) if group.size == 0]
+    if empty:
+        raise ValueError(f"{name} leaves group {empty[0]} empty; leave it out.")
     listed = np.concatenate(members)
     size = int(listed.max(initial=-1)) + 1 if n is None else n
     if listed.size and not 0 <= listed.min() <= listed.max() < size:

@@ -151,11 +151,13 @@ class Problem:
 
     def primal(self, w: Array) -> float:
         """P(w)."""
+        w = checks.finite_array("w", w, (self.data.d,))
         mean_loss = float(np.mean(self.losses(self.data.predictions(w))))
         return mean_loss + self.lam * regularizers.value(self.regularizer, w)
 
     def dual(self, alpha: Array) -> float:
         """D(alpha); minus infinity outside the domain of the conjugates."""
+        alpha = checks.finite_array("alpha", alpha, self.data.dual_shape)
         mean_conjugate = float(np.mean(self.conjugates(alpha)))
         return -self.lam * regularizers.conjugate(self.regularizer, self.abar(alpha)) - (
             mean_conjugate
@@ -194,9 +196,23 @@ def _outputs(X: Any, y: ArrayLike, loss: Loss) -> int:
     if isinstance(X, Blocks):
         return X.m
     if losses.target_kind(loss) == "class":
-        labels = np.asarray(y)
-        return max(2, int(labels.max()) + 1) if labels.size and np.isfinite(labels.max()) else 2
-    return int(np.shape(y)[1]) if np.ndim(y) == 2 else 1
+        return _count_classes(checks.finite_array("y", y, np.shape(y)))
+    rows = np.shape(X)[0] if np.ndim(X) == 2 else 0
+    return int(np.shape(y)[1]) if np.ndim(y) == 2 and len(y) == rows else 1  # type: ignore[arg-type]
+
+
+def _count_classes(y: Array) -> int:
+    """m = 1 + the largest label, all smaller ones being there."""
+    labels = np.unique(y)
+    top = labels[-1] if labels.size else 0
+    if top >= labels.size and np.array_equal(labels, np.floor(labels)) and labels[0] >= 0:
+        absent = int(np.setdiff1d(np.arange(labels.size), labels)[0])
+        raise ValueError(
+            f"y has labels up to {top:g} but none is {absent}; classes are numbered 0, 1, 2, ... "
+            "Renumber them, for instance by np.unique(y, return_inverse=True)[1], or pass "
+            "KroneckerBlocks(X, outputs) to keep a class without examples."
+        )
+    return max(2, int(top) + 1) if np.isfinite(top) else 2
 
 
 def _targets(y: ArrayLike, loss: Loss, data: Blocks) -> Array:
@@ -204,6 +220,8 @@ def _targets(y: ArrayLike, loss: Loss, data: Blocks) -> Array:
     if losses.is_vector(loss) and data.m == 1:
         raise ValueError(f"{name} couples several outputs, but the data have m = 1.")
     shape = (data.n,) if kind == "class" else data.dual_shape
+    if len(shape) == 1 and np.shape(y) == (data.n, 1):
+        raise ValueError(f"y must have shape {shape}, got {np.shape(y)}. Pass y.ravel().")
     targets = checks.finite_array("y", y, shape)
     if kind == "class":
         valid = (targets >= 0) & (targets < data.m) & (targets == np.floor(targets))
@@ -229,6 +247,7 @@ def _weights(weights: ArrayLike, n: int) -> Array:
         raise ValueError(
             "All weights are 0: no example is left. Give at least one a weight above 0."
         )
+    s = s / s.max()  # so that the mean does not overflow
     return s / s.mean()
 
 

@@ -79,9 +79,43 @@ class Wrong(NamedTuple):
         return 0.9 * u
 
 
+class NoBarrier(NamedTuple):
+    """Nonnegative L2 that forgot its domain."""
+
+    def value(self, w):
+        return 0.5 * w @ w
+
+    def conjugate(self, u):
+        return 0.5 * np.maximum(u, 0) @ u
+
+    def conjugate_gradient(self, u):
+        return np.maximum(u, 0)
+
+
+class SumsUp(NamedTuple):
+    """Separable, but value is not elementwise."""
+
+    @property
+    def separable(self):
+        return True
+
+    def value(self, w):
+        return 0.5 * np.sum(w * w)
+
+    def conjugate(self, u):
+        return 0.5 * u * u
+
+    def conjugate_gradient(self, u):
+        return u
+
+
 def test_check_regularizer_names_the_broken_law():
     with pytest.raises(LawError, match="1-strongly convex") as error:
         check_regularizer(Weak())
     assert "1-Lipschitz" in str(error.value)
     with pytest.raises(LawError, match="conjugate_gradient is the gradient of conjugate: off by"):
         check_regularizer(Wrong())
+    with pytest.raises(LawError, match="Fenchel-Young"):
+        check_regularizer(NoBarrier())
+    with pytest.raises(LawError, match="value of a separable regularizer works elementwise"):
+        check_regularizer(SumsUp())

@@ -60,6 +60,19 @@ def test_omega_tilde_is_defined_by_T_tau(kind, tau):
     assert 1 / Plan.of(problem, samplings.Nice(tau)).theta == pytest.approx(T)
 
 
+def test_omega_tilde_with_gamma_per_example():
+    """With weights 1/theta is T(tau) too, for the average that knows gamma_i."""
+    rng = np.random.default_rng(0)
+    problem = registry.make_problem(losses.Squared(), rng, weights=rng.random(9) + 0.05)
+    gammas, norms = problem.gammas, problem.data.squared_norms()
+    omega = theory.omega_tilde(problem.data, 4, gammas)
+    T = theory.nice_leading_term(9, 4, problem.lam, gammas, omega, norms)
+    plan = Plan.of(problem, samplings.Nice(4))
+    assert 1 / plan.theta == pytest.approx(T)
+    serial = theory.leading_term(np.full(9, 1 / 9), norms, problem.lam, gammas, 9)
+    assert theory.nice_speedup(9, 4, problem.lam, gammas, omega, norms) == pytest.approx(serial / T)
+
+
 def test_omega_of_extreme_data():
     sparse, dense = samplings_data(np.eye(6)), samplings_data(np.ones((6, 3)))
     assert theory.omega_tilde(sparse, 3) == pytest.approx(1)

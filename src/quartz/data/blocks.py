@@ -77,7 +77,12 @@ class Blocks(ABC):
 
     @abstractmethod
     def support(self) -> Matrix:
-        """0/1 matrix with a row per example: which rows j have A_ji != 0."""
+        """0/1 matrix with a row per example: which rows j have A_ji != 0.
+
+        Rows that come in groups of `rows_alike` with one pattern have one column together.
+        """
+
+    rows_alike = 1
 
     def row_sums(self, weights: Array | None = None) -> Array:
         """Sum for each row j of the weights of the examples with A_ji != 0.
@@ -85,13 +90,13 @@ class Blocks(ABC):
         Without weights this is omega_j of [a-omegaj].
         """
         weights = np.ones(self.n) if weights is None else weights
-        return np.asarray(self.support().T @ weights)
+        return np.repeat(self.support().T @ weights, self.rows_alike)
 
     def active_groups(self, labels: IntArray) -> Array:
         """omega'_j of [a-wjprime]: the number of groups with a nonzero in row j."""
         groups = sp.csr_array((np.ones(self.n), (labels, np.arange(self.n))))
         active = groups @ self.support()
-        return np.asarray((active > 0).sum(axis=0), dtype=np.float64)
+        return np.repeat((active > 0).sum(axis=0).astype(np.float64), self.rows_alike)
 
 
 class RowBlocks(Blocks):

@@ -3,7 +3,6 @@
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 
 from quartz import checks
 from quartz.arrays import Array, IntArray, Matrix
@@ -29,6 +28,7 @@ class KroneckerBlocks(Blocks):
         self.m = checks.count("outputs", outputs, 2, None, "For one output use RowBlocks.")
         self.n, self.features = self.matrix.shape
         self.d = self.features * self.m
+        self.rows_alike = self.m
 
     def predictions(self, w: Array) -> Array:
         return np.asarray(self.matrix @ self._square(w))
@@ -65,11 +65,7 @@ class KroneckerBlocks(Blocks):
         return blocks.reshape(self.n, self.d, self.m)
 
     def support(self) -> Matrix:
-        pattern = storage.support(self.matrix)
-        every_output = np.ones((1, self.m))
-        if isinstance(pattern, np.ndarray):
-            return np.kron(pattern, every_output)
-        return sp.csr_array(sp.kron(pattern, every_output, format="csr"))
+        return storage.support(self.matrix)
 
     def _square(self, w: Array) -> Array:
         return w.reshape(self.features, self.m)

@@ -27,10 +27,12 @@ def row(X: Matrix, i: int) -> tuple[Any, Array]:
 
 def product(X: Matrix, Y: Matrix) -> Matrix:
     """Return the elementwise product of two matrices of one storage, in float64."""
-    if isinstance(X, np.ndarray):
-        return np.multiply(X, Y, dtype=np.float64)
-    if X is Y:  # squares keep the pattern: share the index arrays
-        return sp.csr_array((np.square(X.data, dtype=np.float64), X.indices, X.indptr), X.shape)
+    with np.errstate(over="ignore"):  # the plan of a run refuses infinite norms
+        if isinstance(X, np.ndarray):
+            return np.multiply(X, Y, dtype=np.float64)
+        if X is Y:  # squares keep the pattern: share the index arrays
+            squares = np.square(X.data, dtype=np.float64)
+            return sp.csr_array((squares, X.indices, X.indptr), X.shape)
     return sp.csr_array(X.astype(np.float64).multiply(Y))
 
 
@@ -42,10 +44,16 @@ def support(X: Matrix) -> Matrix:
 
 
 def _canonical_sparse(X: Any, name: str) -> Matrix:
+    _check_dimensions(X, name)
     X = sp.csr_array(X)  # shares the arrays of a csr_matrix
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(_float_dtype(X.dtype, name))
     _check_shape(X.shape, name)
+    if X.nnz and not 0 <= X.indices.min() <= X.indices.max() < X.shape[1]:
+        raise ValueError(
+            f"{name} is malformed: its column indices run from {X.indices.min()} to "
+            f"{X.indices.max()}, but it has {X.shape[1]} columns. Check how it was built."
+        )
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
@@ -61,11 +69,7 @@ def _canonical_sparse(X: Any, name: str) -> Matrix:
 
 def _canonical_dense(X: Any, name: str) -> Matrix:
     X = np.asarray(X)
-    if X.ndim != 2:
-        raise ValueError(
-            f"{name} must be a matrix with one row per example, got {X.ndim} dimension(s) of "
-            f"shape {X.shape}. A single example is {name}.reshape(1, -1)."
-        )
+    _check_dimensions(X, name)
     X = np.ascontiguousarray(X, dtype=_float_dtype(X.dtype, name))
     _check_shape(X.shape, name)
     bad = np.argwhere(~np.isfinite(X))
@@ -73,6 +77,14 @@ def _canonical_dense(X: Any, name: str) -> Matrix:
         i, j = map(int, bad[0])
         _raise_not_finite(name, i, j, X[i, j])
     return X
+
+
+def _check_dimensions(X: Any, name: str) -> None:
+    if X.ndim != 2:
+        raise ValueError(
+            f"{name} must be a matrix with one row per example, got {X.ndim} dimension(s) of "
+            f"shape {X.shape}. A single example is {name}.reshape(1, -1)."
+        )
 
 
 def _float_dtype(dtype: Any, name: str) -> Any:

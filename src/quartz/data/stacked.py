@@ -25,6 +25,10 @@ class StackedBlocks(Blocks):
     def __init__(self, rows: Any, outputs: int | None = None) -> None:
         if not sp.issparse(rows) and np.ndim(rows) == 3:
             blocks = np.asarray(rows)
+            if outputs not in (None, blocks.shape[2]):
+                raise ValueError(
+                    f"outputs is {outputs}, but the blocks have {blocks.shape[2]} columns."
+                )
             outputs = blocks.shape[2]
             rows = blocks.transpose(0, 2, 1).reshape(-1, blocks.shape[1])
         remedy = "It is the number of columns of each block; for one column use RowBlocks."
@@ -53,10 +57,11 @@ class StackedBlocks(Blocks):
     def squared_norms(
         self, row_weights: Array | None = None, offsets: Array | float = 0.0
     ) -> Array:
-        grams = self._grams(np.ones(self.d))
-        offset = np.broadcast_to(offsets, self.n)[:, None, None]
-        weighted = grams if row_weights is None else self._grams(row_weights)
-        return np.asarray(np.linalg.eigvalsh(weighted + offset * grams)[:, -1])
+        grams = self._grams(np.ones(self.d) if row_weights is None else row_weights)
+        if np.any(offsets):
+            offset = np.broadcast_to(offsets, self.n)[:, None, None]
+            grams += offset * self._grams(np.ones(self.d))
+        return np.asarray(np.linalg.eigvalsh(grams)[:, -1])
 
     def gram_products(self, alpha: Array) -> Array:
         return np.einsum("ikl,il->ik", self._grams(np.ones(self.d)), alpha)

@@ -18,6 +18,9 @@ Optional
 `value`, `gradient` and `conjugate` of a scalar loss must also work elementwise on arrays, as NumPy
 formulas do. With m > 1 outputs a scalar loss is applied to each output and summed: that is the
 multitask loss, with the same gamma.
+
+The functions may use NumPy, `self`'s fields and functions of their own module, but not call one
+another through `self`: so written, they can be compiled as they stand.
 """
 
 from typing import Any, Protocol

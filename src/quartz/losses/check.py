@@ -11,16 +11,15 @@ from quartz.arrays import Array
 from quartz.laws import broken, raise_if_broken
 from quartz.losses.base import is_vector, target_kind, validate
 
-_STEP_SIZES = (0.0, 1e-3, 1.0, 1e3)  # q = v / (lam n), 0 for an empty example
-
 
 def check_loss(loss: Any, outputs: int = 3, trials: int = 100, seed: int = 0) -> None:
     """Test a loss against its own formulas, at random points.
 
     The laws: the gradient is the numeric derivative (gamma > 0) and supports the graph (convexity);
     it is (1/gamma)-Lipschitz; the conjugate is the numeric supremum; Fenchel-Young holds everywhere
-    with equality at the gradient; and the Option-I step, where there is one, is feasible and beats
-    other feasible points.
+    with equality at the gradient; a scalar loss works elementwise on arrays; and the Option-I step,
+    where there is one, is feasible, solves its optimality condition (gamma > 0) and beats other
+    feasible points.
 
     Parameters
     ----------
@@ -69,6 +68,8 @@ def _violations(loss: Any, outputs: int, trials: int, rng: np.random.Generator) 
         yield from _numeric_conjugate(loss, point)
         if hasattr(loss, "step"):
             yield from _step(loss, point, rng)
+    if not is_vector(loss):
+        yield from _elementwise(loss, [_random_point(loss, outputs, rng) for _ in range(10)])
 
 
 def _random_point(loss: Any, outputs: int, rng: np.random.Generator) -> _Point:
@@ -156,9 +157,26 @@ def _numeric_conjugate(loss: Any, point: _Point) -> list[str]:
     return broken("conjugate is the supremum", error, _scaled(1e-6, supremum), where)
 
 
+def _elementwise(loss: Any, points: list[_Point]) -> Iterator[str]:
+    a, y = (np.array([getattr(point, name) for point in points]) for name in ("a", "y"))
+    u = np.array([loss.gradient(point.a, point.y) for point in points])
+    for name, x in (("value", a), ("gradient", a), ("conjugate", u)):
+        function = getattr(loss, name)
+        law = f"{name} works elementwise on arrays"
+        one_by_one = [function(*pair) for pair in zip(x, y, strict=True)]
+        try:
+            same = np.allclose(function(x, y), one_by_one, rtol=1e-9)
+        except (TypeError, ValueError) as error:
+            yield f"{law}: {error} Use np.where, np.minimum, np.maximum in place of if, min, max."
+        else:
+            yield from broken(law, 0.0 if same else np.inf, 0.0, f"a={x}, y={y}")
+
+
 def _step(loss: Any, point: _Point, rng: np.random.Generator) -> Iterator[str]:
-    alpha = -loss.gradient(point.b, point.y)
-    for q in _STEP_SIZES:
+    # duals that fit other predictions, up to corners of the domain; q = 0 is an empty example
+    wide = 10.0 ** rng.uniform(-1, 2)
+    alpha = -loss.gradient(wide * rng.normal(size=np.shape(point.a)), point.y)
+    for q in (0.0, 10.0 ** rng.uniform(-3, 1), 10.0 ** rng.uniform(1, 6)):
 
         def objective(new: Array, q: float = q) -> float:
             change = new - alpha
@@ -170,6 +188,13 @@ def _step(loss: Any, point: _Point, rng: np.random.Generator) -> Iterator[str]:
         where = f"alpha={alpha}, {point}, q={q}, step to {new}"
         law = "step stays in the domain of the conjugate"
         yield from broken(law, 0.0 if np.isfinite(reached) else np.inf, 0.0, where)
+        if loss.gamma > 0:
+            # new = -grad phi(b) at b = a + q (new - alpha), which is prox_{q phi}(a - q alpha)
+            b = point.a + q * (new - alpha)
+            error = float(np.linalg.norm(new + loss.gradient(b, point.y)))
+            slope = (1 + q) / loss.gamma * _scaled(1e-14, *np.atleast_1d(new), *np.atleast_1d(b))
+            law = "step solves its optimality condition"
+            yield from broken(law, error, 1e-9 + slope, where)
         for reach in (0.1, 3.0, 100.0):
             feasible = -loss.gradient(reach * rng.normal(size=np.shape(point.a)), point.y)
             for share in (1.0, 0.5, 1e-3, 1e-6):

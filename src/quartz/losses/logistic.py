@@ -46,11 +46,12 @@ class Logistic(NamedTuple):
         """New alpha of Option I.
 
         b = y alpha is 1 / (1 + exp(-t)) for the root t of t + y a + q (b(t) - b_old), which
-        increases: Newton steps, safeguarded by the bracket that 0 <= b <= 1 gives.
+        increases: Newton steps inside the bracket that 0 <= b <= 1 gives, and bisection whenever
+        they leave it or do not halve the previous move (Newton alone can cycle for q > 6).
         """
         old = y * alpha
         low, high = -y * a - q * (1.0 - old), -y * a + q * old
-        t = min(max(-y * a, low), high)
+        t, move = 0.5 * (low + high), high - low
         for _ in range(100):
             b = np.exp(min(t, 0.0)) / (1.0 + np.exp(-abs(t)))
             residual = t + y * a + q * (b - old)
@@ -59,9 +60,10 @@ class Logistic(NamedTuple):
             else:
                 low = t
             new = t - residual / (1.0 + q * b * (1.0 - b))
-            if not low <= new <= high:
+            if not low <= new <= high or abs(new - t) > 0.5 * move:
                 new = 0.5 * (low + high)
-            if abs(new - t) <= 1e-15 * (1.0 + abs(t)):
-                break
+            move = abs(new - t)
             t = new
+            if move <= 1e-15 * (1.0 + abs(t)):
+                break
         return y * np.exp(min(t, 0.0)) / (1.0 + np.exp(-abs(t)))

@@ -115,16 +115,12 @@ class SmoothedMulticlassHinge(NamedTuple):
 
     def value(self, a: Array, y: int) -> Floats:
         """phi(a), at the maximizing p."""
-        u = self.gradient(a, y)
+        u = _hinge_maximizer(a, y, self.gamma)
         return np.sum(u * (a + 1.0 - 0.5 * self.gamma * u)) - u[y]
 
     def gradient(self, a: Array, y: int) -> Array:
         """p - e_y at the maximizing p."""
-        target = (a + 1.0) / self.gamma
-        target[y] += 1.0 - 1.0 / self.gamma
-        p = _project_on_simplex(target)
-        p[y] -= 1.0
-        return p
+        return _hinge_maximizer(a, y, self.gamma)
 
     def conjugate(self, u: Array, y: int) -> Floats:
         """phi*(u)."""
@@ -141,6 +137,15 @@ class SmoothedMulticlassHinge(NamedTuple):
         p = -_project_on_simplex(target / (self.gamma + q))
         p[y] += 1.0
         return p
+
+
+def _hinge_maximizer(a: Array, y: int, gamma: float) -> Array:
+    """p - e_y for the p that attains SmoothedMulticlassHinge."""
+    target = (a + 1.0) / gamma
+    target[y] += 1.0 - 1.0 / gamma
+    p = _project_on_simplex(target)
+    p[y] -= 1.0
+    return p
 
 
 def _in_simplex(p: Array) -> bool:

@@ -7,14 +7,15 @@ import numpy as np
 
 from quartz.arrays import Array
 from quartz.laws import broken, raise_if_broken
-from quartz.regularizers.base import conjugate, validate, value
+from quartz.regularizers.base import conjugate, is_separable, validate, value
 
 
 def check_regularizer(regularizer: Any, d: int = 6, trials: int = 100, seed: int = 0) -> None:
     """Test a regularizer against its own formulas, at random points.
 
     The laws: conjugate_gradient is the numeric gradient of conjugate; Fenchel-Young holds with
-    equality at w = grad g*(u), which makes conjugate the supremum; and g is 1-strongly convex
+    equality at w = grad g*(u), which makes conjugate the supremum; a separable g works elementwise;
+    and g is 1-strongly convex
     [ass:reg], that is, g rises by ||w' - w||^2 / 2 above its tangent and grad g* is 1-Lipschitz.
 
     Parameters
@@ -50,6 +51,9 @@ def _violations(g: Any, d: int, trials: int, rng: np.random.Generator) -> Iterat
         yield from _derivative(g, u, w, rng.normal(size=d))
         yield from _fenchel_young(g, u, w)
         yield from _strong_convexity(g, u, w, other)
+        yield from _fenchel_young_anywhere(g, u, scale * rng.normal(size=d))
+        if is_separable(g):
+            yield from _elementwise(g, u)
 
 
 def _derivative(g: Any, u: Array, w: Array, direction: Array) -> list[str]:
@@ -66,6 +70,23 @@ def _fenchel_young(g: Any, u: Array, w: Array) -> list[str]:
     error = abs(terms[0] + terms[1] - terms[2])
     law = "value + conjugate = product at the conjugate gradient"
     return broken(law, error, 1e-9 * max(1.0, abs(terms[2])), f"u={u}, w={w}")
+
+
+def _fenchel_young_anywhere(g: Any, u: Array, w: Array) -> list[str]:
+    shortfall = float(u @ w) - value(g, w) - conjugate(g, u)
+    law = "value + conjugate >= product (Fenchel-Young)"
+    return broken(law, shortfall, 1e-9 * max(1.0, abs(float(u @ w))), f"u={u}, w={w}")
+
+
+def _elementwise(g: Any, u: Array) -> Iterator[str]:
+    """A separable g acts on each coordinate: the whole is the list of its parts."""
+    for name in ("value", "conjugate", "conjugate_gradient"):
+        function = getattr(g, name)
+        x = g.conjugate_gradient(u) if name == "value" else u
+        law = f"{name} of a separable regularizer works elementwise"
+        whole, parts = np.asarray(function(x)), np.array([function(part) for part in x])
+        same = whole.shape == parts.shape and np.allclose(whole, parts, rtol=1e-12)
+        yield from broken(law, 0.0 if same else np.inf, 0.0, f"u={x}")
 
 
 def _strong_convexity(g: Any, u: Array, w: Array, other: Array) -> Iterator[str]:

@@ -25,21 +25,26 @@ class GroupL2(NamedTuple):
     def validate(self) -> None:
         """Check mu and groups."""
         checks.nonnegative("mu", self.mu, "It weighs the norms of the groups.")
+        if not isinstance(self.groups, np.ndarray):
+            raise ValueError(
+                f"groups must be an array with the group of each coordinate, got {self.groups!r}."
+            )
         checks.partition("groups", self.groups)
 
     def value(self, w: Array) -> Array:
         """g(w)."""
-        return 0.5 * np.sum(w * w) + self.mu * np.sum(self._norms(w))
+        return 0.5 * np.sum(w * w) + self.mu * np.sum(_norms(self.groups, w))
 
     def conjugate(self, u: Array) -> Array:
         """sum_G max(||u_G|| - mu, 0)^2 / 2."""
-        return 0.5 * np.sum(np.maximum(self._norms(u) - self.mu, 0.0) ** 2)
+        return 0.5 * np.sum(np.maximum(_norms(self.groups, u) - self.mu, 0.0) ** 2)
 
     def conjugate_gradient(self, u: Array) -> Array:
         """Each group shrunk towards 0 by mu."""
-        norms = self._norms(u)
+        norms = _norms(self.groups, u)
         kept = np.maximum(norms - self.mu, 0.0)
         return u * (kept / np.maximum(norms, 1e-300))[self.groups]
 
-    def _norms(self, w: Array) -> Array:
-        return np.sqrt(np.bincount(self.groups, w * w))
+
+def _norms(groups: IntArray, w: Array) -> Array:
+    return np.sqrt(np.bincount(groups, w * w))

@@ -63,7 +63,10 @@ class BoxL2(NamedTuple):
 
     def validate(self) -> None:
         """Check the bounds."""
-        if not self.lower <= self.upper:
+        if not -np.inf <= self.lower <= self.upper <= np.inf or np.inf in (
+            self.lower,
+            -self.upper,
+        ):
             raise ValueError(
                 f"lower must not exceed upper, got lower={self.lower!r}, upper={self.upper!r}."
             )

@@ -47,6 +47,23 @@ class IndexSets:
         k, size = sets.shape
         return cls(np.arange(k + 1, dtype=np.int64) * size, np.ascontiguousarray(sets).ravel())
 
+    def check(self, k: int, n: int, sampling: str) -> None:
+        """Raise ValueError unless these are k sets of distinct examples 0, ..., n - 1."""
+        if len(self) != k:
+            raise ValueError(f"{sampling}.draw was asked for {k} sets and gave {len(self)}.")
+        outside = self.indices[(self.indices < 0) | (self.indices >= n)]
+        if outside.size:
+            raise ValueError(
+                f"{sampling}.draw gave example {outside[0]}, but they are 0, ..., {n - 1}."
+            )
+        keys = np.sort(np.repeat(np.arange(k), self.sizes) * n + self.indices)
+        twice = keys[1:][keys[1:] == keys[:-1]]
+        if twice.size:
+            raise ValueError(
+                f"{sampling}.draw gave a set that holds example {twice[0] % n} twice; the members "
+                "of a set must differ. Remove repeats, for instance by np.unique."
+            )
+
 
 class Recipe(Protocol):
     """Anything that gives a sampling for a problem."""
@@ -73,12 +90,12 @@ class Sampling(ABC):
     @property
     def n(self) -> int:
         """Number of examples."""
-        return self.probabilities.size
+        return len(self.probabilities)
 
     @property
     def expected_size(self) -> float:
         """E|S| = sum_i p_i."""
-        return float(self.probabilities.sum())
+        return float(np.sum(self.probabilities))
 
     @abstractmethod
     def draw(self, rng: np.random.Generator, k: int) -> IndexSets:
@@ -97,6 +114,9 @@ class Sampling(ABC):
             f"{type(self).__name__} does not give its joint probabilities. "
             "Write `joint`, or verify it by Monte Carlo: estimate_eso."
         )
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(n={self.n}, expected size {self.expected_size:g})"
 
     def bind(self, problem: Problem) -> "Sampling":
         """Return the sampling itself, if it fits."""

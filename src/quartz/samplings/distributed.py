@@ -65,6 +65,11 @@ class DistributedSampling(SpectralSampling):
             np.flatnonzero(self.labels == part) for part in range(self.labels.max() + 1)
         ]
         self._owned = np.array([members.size for members in self._members])
+        if np.shape(batch_sizes) not in ((), self._owned.shape):
+            raise ValueError(
+                f"batch_sizes must be a number or one for each of the {self._owned.size} parts, "
+                f"got {batch_sizes!r}."
+            )
         batches = np.broadcast_to(batch_sizes, self._owned.shape)
         for part, (tau, owned) in enumerate(zip(batches, self._owned, strict=True)):
             remedy = f"Part {part} owns {owned} examples and cannot draw another number of them."

@@ -33,9 +33,9 @@ class Explicit(SpectralSampling):
             raise ValueError(
                 f"{len(sets)} sets need as many probabilities, got {self._shares.size}."
             )
-        self._sets = [np.unique(np.asarray(members, dtype=np.int64)) for members in sets]
-        if any(members.size and members[0] < 0 for members in self._sets):
-            raise ValueError("sets must hold indices 0, 1, 2, ...; got a negative one.")
+        self._sets = [
+            np.unique(checks.index_set(f"sets[{k}]", members)) for k, members in enumerate(sets)
+        ]
         self._sizes = np.array([members.size for members in self._sets])
         self._members = np.concatenate(self._sets)
         self._starts = np.cumsum(self._sizes) - self._sizes

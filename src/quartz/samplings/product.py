@@ -28,12 +28,11 @@ class Product:
     groups: int | Sequence[Any] | IntArray | None = None
 
     def bind(self, problem: Problem) -> "ProductSampling":
-        """Return the sampling, with groups that are checked to be separable."""
+        """Return the sampling; its `eso` checks that the groups are separable."""
         if self.groups is None or isinstance(self.groups, int | np.integer):
             labels = self._packed(problem.data)
         else:
             labels = checks.partition("groups", self.groups, problem.n)
-        check_separable(problem.data, labels)
         return ProductSampling(labels)
 
     def _packed(self, data: Blocks) -> IntArray:
@@ -68,9 +67,10 @@ def check_separable(data: Blocks, labels: IntArray) -> None:
     shared = np.flatnonzero(data.active_groups(labels) > 1)
     if shared.size:
         j = int(shared[0])
-        column = np.zeros(data.d)
-        column[j] = 1
-        members = data.support() @ column > 0
+        pattern = data.support()
+        column = np.zeros(pattern.shape[1])
+        column[j // data.rows_alike] = 1
+        members = pattern @ column > 0
         first, second = np.unique(labels[members])[:2]
         raise ValueError(
             f"Product sampling needs groups that share no feature; feature {j} is in groups "

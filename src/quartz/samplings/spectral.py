@@ -36,24 +36,14 @@ class SpectralSampling(Sampling):
         """x -> (P o A'A) x, by products with A."""
 
     def eso(self, data: Blocks) -> Array:
-        """v from sparsity; with `spectral`, the smaller of that and the spectral bound."""
+        """v from sparsity; with `spectral`, t v, the smaller spectral bound with u = v."""
         v = self.sparsity_eso(data)
-        if not self.spectral:
+        if not self.spectral or not v.any():
             return v
-        return tightened(self.joint_product(data), self.probabilities, v, data)
-
-
-def tightened(joint_product: Callable[[Array], Array], p: Array, v: Array, data: Blocks) -> Array:
-    """Return the best ESO among v and the spectral t u for u = v and u = lambda_max(A_i' A_i).
-
-    t <= 1 for u = v, since v is an ESO already. "Best" is the smallest max_i v_i / p_i, which
-    rules the rate [a-theta] for small lam.
-    """
-    candidates = [v]
-    for u in (v, data.squared_norms()):
-        t = relative_eigenvalue(joint_product, p, u, data)
-        candidates.append(min(t, 1.0) * v if u is v else t * u)
-    return min(candidates, key=lambda candidate: float(np.max(candidate / p)))
+        # v is an ESO already, so t <= 1 up to rounding: never worse, for any lam and gamma_i
+        return v * min(
+            1.0, relative_eigenvalue(self.joint_product(data), self.probabilities, v, data)
+        )
 
 
 def relative_eigenvalue(

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quartz.arrays import Array
+from quartz import checks
+from quartz.arrays import Array, IntArray
 from quartz.data import Blocks
 from quartz.samplings.base import Sampling
 
@@ -39,7 +40,7 @@ def verify_eso(sampling: Sampling, data: Blocks, v: Array | None = None) -> EsoR
     v : ndarray of shape (n,), optional
         By default ``sampling.eso(data)``.
     """
-    v = sampling.eso(data) if v is None else v
+    v = _checked_v(sampling, data, v)
     columns = data.dense().transpose(0, 2, 1).reshape(-1, data.d)
     joint = np.kron(sampling.joint(), np.ones((data.m, data.m)))
     expected = joint * (columns @ columns.T)
@@ -79,7 +80,7 @@ def estimate_eso(
         Sets drawn for each direction.
     directions : int
     """
-    v = sampling.eso(data) if v is None else v
+    v = _checked_v(sampling, data, v)
     allowed = data.per_example(sampling.probabilities * v)
     worst = EsoReport(holds=True, tightness=0.0)
     holds = True
@@ -97,14 +98,28 @@ def estimate_eso(
         )
         # empty sets add nothing to the expectation
         squares = np.pad(squares, (0, draws - squares.size))
-        ratio = float(squares.mean()) / right if right > 0 else 0.0
-        error = float(squares.std(ddof=1)) / np.sqrt(draws) / right if right > 0 else 0.0
+        left, error = float(squares.mean()), float(squares.std(ddof=1)) / np.sqrt(draws)
+        if right > 0:
+            ratio, error = left / right, error / right
+        else:
+            ratio, error = (np.inf if left > 0 else 0.0), 0.0
         holds = holds and ratio - 4 * error <= 1
         if ratio > worst.tightness:
             worst = EsoReport(holds, ratio, error)
     return EsoReport(holds, worst.tightness, worst.standard_error)
 
 
-def _nonempty(sampling: Sampling, rng: np.random.Generator, draws: int) -> list[Array]:
+def _checked_v(sampling: Sampling, data: Blocks, v: Array | None) -> Array:
+    if not isinstance(sampling, Sampling) or not isinstance(data, Blocks):
+        raise ValueError(
+            "An ESO is checked for a bound sampling and blocks, for instance "
+            f"Nice(2).bind(problem) and problem.data; got {sampling!r} and {type(data).__name__}."
+        )
+    if sampling.n != data.n:
+        raise ValueError(f"The sampling has n = {sampling.n} examples, the data {data.n}.")
+    return checks.finite_array("v", sampling.eso(data) if v is None else v, (data.n,))
+
+
+def _nonempty(sampling: Sampling, rng: np.random.Generator, draws: int) -> list[IntArray]:
     sets = sampling.draw(rng, draws)
     return [sets[t] for t in range(draws) if sets[t].size]

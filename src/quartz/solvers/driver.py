@@ -18,7 +18,9 @@ from quartz.solvers.result import Result, Status, Trace
 from quartz.solvers.state import State
 from quartz.theory import iterations
 
-Start = Result | State | Array | None
+_MOST_SETS = 1_000_000  # drawn at once, however rarely the sampling hits an example
+
+Start = Result | State | tuple[Array, Array] | Array | None
 
 
 def iterate(plan: Plan, state: State, rng: np.random.Generator, chunk: int = 1) -> Iterator[State]:
@@ -47,8 +49,13 @@ def iterate(plan: Plan, state: State, rng: np.random.Generator, chunk: int = 1) 
     >>> state.w.round(3)
     array([ 0.769, -0.769,  0.769])
     """
+    checks.count("chunk", chunk, 1, None, "It is the number of iterations between yields.")
+    own = not type(plan.sampling).__module__.startswith("quartz.")
     while True:
-        advance(state, plan, plan.sampling.draw(rng, chunk))
+        sets = plan.sampling.draw(rng, chunk)
+        if own:
+            sets.check(chunk, plan.problem.n, type(plan.sampling).__name__)
+        advance(state, plan, sets)
         yield state
 
 
@@ -86,9 +93,10 @@ def solve(
     primal : {"best", "quartz", "conjugate"}
         Which primal point to certify and return: the averaged w, z = grad g*(abar), or the better.
     start : Result, State or array, optional
-        Where to begin: a previous result (also of another lam), a state, or dual variables.
+        Where to begin: a previous result (also of another lam), a state, a pair (w, alpha), or
+        dual variables alone.
     seed : int or numpy.random.Generator
-        The same seed gives the same trajectory.
+        The same seed and passes_per_check give the same trajectory.
     passes_per_check : float
         Passes between certificates.
     callback : callable, optional
@@ -115,9 +123,17 @@ def solve(
     _check_limits(max_passes, max_seconds, passes_per_check)
     clock = time.perf_counter
     began = clock()
-    plan = Plan.of(problem, sampling or Uniform(), option, primal_step_factor)
+    recipe = Uniform() if sampling is None else sampling
+    plan = Plan.of(problem, recipe, option, primal_step_factor)
+    if primal == "quartz" and plan.primal_step == 0:
+        raise ValueError(
+            f'primal="quartz" needs a smooth loss: with {type(problem.loss).__name__}, gamma = 0, '
+            'w never moves. Use primal="best" or primal_step_factor=inf.'
+        )
     state = _start(problem, start)
-    chunk = max(1, round(passes_per_check * problem.n / plan.sampling.expected_size))
+    sets_per_pass = problem.n / plan.sampling.expected_size
+    chunk = max(1, round(min(passes_per_check, max_passes) * sets_per_pass))
+    chunk = min(chunk, _MOST_SETS)
     trace = Trace()
     best: Certificate | None = None
     alpha = state.alpha.copy()
@@ -126,6 +142,9 @@ def solve(
     with progress_bar(progress, tol) as show:
         try:
             while True:
+                if not (np.isfinite(state.alpha).all() and np.isfinite(state.w).all()):
+                    status = Status.DIVERGED
+                    break
                 certificate = certify(problem, state.alpha, state.w, primal)
                 passes = state.visited / problem.n
                 trace.record(state.iteration, passes, clock() - began, certificate)
@@ -150,12 +169,14 @@ def solve(
 def _start(problem: Problem, start: Start) -> State:
     if isinstance(start, State | Result):
         return State.start(problem, start.alpha, start.w)
+    if isinstance(start, tuple):
+        return State.start(problem, start[1], start[0])
     return State.start(problem, start)
 
 
 def _check_limits(max_passes: float, max_seconds: float, passes_per_check: float) -> None:
     for name, value in (("max_passes", max_passes), ("max_seconds", max_seconds)):
-        if not value >= 0:
+        if not isinstance(value, int | float) or not value >= 0:
             raise ValueError(f"{name} must be 0 or more, got {value!r}.")
     checks.positive("passes_per_check", passes_per_check, "1 certifies after each pass.")
 
@@ -170,7 +191,6 @@ def _ended(
 ) -> Status | None:
     """The first reason to end the run, if there is one."""
     reasons = (
-        (Status.DIVERGED, bool(np.isnan(certificate.gap))),
         (Status.CONVERGED, certificate.relative_gap <= tol),
         (Status.STOPPED, bool(stop)),
         (Status.PASS_LIMIT, out_of_passes),
@@ -186,7 +206,7 @@ def _message(status: Status, best: Certificate, tol: float, trace: Trace, plan: 
         return f"Converged: {reached} <= tol = {tol:g}, certified after {passes}."
     if status is Status.DIVERGED:
         return (
-            f"Diverged: the gap is not a number after {passes}; the best pair has {reached}. "
+            f"Diverged: the iterates overflowed after {passes}; the best pair has {reached}. "
             "The ESO v of the sampling is too small for the data, or the loss breaks its laws: try "
             "verify_eso and check_loss."
         )

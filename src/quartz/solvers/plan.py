@@ -23,6 +23,8 @@ class Plan:
     problem : Problem
     sampling : Sampling
         Bound to the problem.
+    p : ndarray of shape (n,)
+        Its probabilities.
     v : ndarray of shape (n,)
         ESO parameters, the dual step sizes.
     theta : float
@@ -35,6 +37,7 @@ class Plan:
 
     problem: Problem
     sampling: Sampling
+    p: Array
     v: Array
     theta: float
     option: Option
@@ -62,12 +65,12 @@ class Plan:
             Prox-SDCA, and with importance sampling Iprox-SDCA.
         """
         _check_option(problem, option)
-        if not hasattr(sampling, "bind"):
+        if not hasattr(sampling, "bind") or isinstance(sampling, type):
             raise ValueError(
                 f"sampling must be a sampling such as Uniform() or Nice(batch_size=8), got "
                 f"{sampling!r}."
             )
-        if not primal_step_factor > 0:
+        if not isinstance(primal_step_factor, int | float) or not primal_step_factor > 0:
             raise ValueError(f"primal_step_factor must be above 0, got {primal_step_factor!r}.")
         bound = sampling.bind(problem)
         p = checks.finite_array("probabilities of the sampling", bound.probabilities, (problem.n,))
@@ -77,10 +80,26 @@ class Plan:
                 f"The sampling gives example {i} the probability {p[i]:g}; a proper sampling "
                 "[ass-proper] has 0 < p_i <= 1 for all."
             )
-        v = checks.finite_array("v, the ESO of the sampling,", bound.eso(problem.data), p.shape)
+        v = _checked_eso(bound, problem)
         rate = theta(p, v, problem.lam, problem.gammas, problem.n)
         step = 1.0 if primal_step_factor == np.inf else min(1.0, primal_step_factor * rate)
-        return cls(problem, bound, v, rate, option, step)
+        return cls(problem, bound, p, v, rate, option, step)
+
+
+def _checked_eso(sampling: Sampling, problem: Problem) -> Array:
+    norms = problem.data.squared_norms()
+    if not np.isfinite(norms).all():
+        i = int(np.argmin(np.isfinite(norms)))
+        raise ValueError(f"The squares of row {i} of X overflow. Scale X down.")
+    v = checks.finite_array("v, the ESO of the sampling", sampling.eso(problem.data), norms.shape)
+    low = np.flatnonzero(v < norms * (1 - 1e-9))
+    if low.size:
+        i = int(low[0])
+        raise ValueError(
+            f"{type(sampling).__name__}.eso gives example {i} v = {v[i]:g}, less than "
+            f"lambda_max(A_i' A_i) = {norms[i]:g}, which [a-ESO] needs. Check it with verify_eso."
+        )
+    return v
 
 
 def _check_option(problem: Problem, option: Option) -> None:

@@ -22,10 +22,24 @@ class State:
     @classmethod
     def start(cls, problem: Problem, alpha: Array | None = None, w: Array | None = None) -> "State":
         """(w^0, alpha^0), by default alpha^0 = 0 and w^0 = grad g*(abar^0)."""
-        if alpha is None:
-            alpha = np.zeros(problem.data.dual_shape)
-        alpha = checks.finite_array("alpha of the start", alpha, problem.data.dual_shape).copy()
+        zeros = np.zeros(problem.data.dual_shape)
+        alpha = zeros if alpha is None else _feasible(problem, alpha)
         abar = problem.abar(alpha)
         if w is None:
             w = problem.conjugate_point(abar)
         return cls(checks.finite_array("w of the start", w, abar.shape).copy(), alpha, abar)
+
+
+def _feasible(problem: Problem, alpha: Array) -> Array:
+    """Copy a start, without duals for examples of weight 0, and check it."""
+    alpha = checks.finite_array("alpha of the start", alpha, problem.data.dual_shape).copy()
+    if problem.weights is not None:
+        alpha[problem.weights == 0] = 0
+    outside = np.flatnonzero(np.isinf(problem.conjugates(alpha)))
+    if outside.size:
+        i = int(outside[0])
+        raise ValueError(
+            f"alpha[{i}] of the start is {alpha[i]}, outside the domain of the conjugate of "
+            f"{type(problem.loss).__name__}. Start from duals of the same loss, or from none."
+        )
+    return alpha

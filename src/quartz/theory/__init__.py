@@ -11,7 +11,7 @@ from quartz.theory.bounds import (
     sdca_iterations,
     spdc,
 )
-from quartz.theory.rate import expected_gap, iterations, theta
+from quartz.theory.rate import expected_gap, iterations, leading_term, theta
 from quartz.theory.sparsity import omega_hat, omega_tilde
 from quartz.theory.speedup import (
     distributed_leading_bound,
@@ -33,6 +33,7 @@ __all__ = [
     "expected_gap",
     "iprox_sdca",
     "iterations",
+    "leading_term",
     "leading_terms",
     "nice_leading_term",
     "nice_speedup",

@@ -8,12 +8,12 @@ SPDC assume unit norms.
 import numpy as np
 
 from quartz.arrays import Floats
-from quartz.theory.speedup import nice_leading_term
+from quartz.theory.speedup import largest_ratio, nice_leading_term
 
 
 def sdca(n: int, lam: float, gamma: Floats, norms: Floats = 1.0) -> float:
     """n + max_i norms_i / (lam gamma_i): SDCA, Prox-SDCA, Quartz serial uniform [eq:s89s8hs]."""
-    return n + float(np.max(norms / np.asarray(gamma))) / lam
+    return n + largest_ratio(norms, gamma) / lam
 
 
 def iprox_sdca(n: int, lam: float, gamma: Floats, norms: Floats) -> float:
@@ -45,7 +45,7 @@ def disdca(
     n: int, nodes: Floats, tau: Floats, lam: Floats, gamma: Floats, norms: Floats = 1.0
 ) -> Floats:
     """Basic DisDCA [a-TdisDCA]."""
-    return n / (nodes * tau) + float(np.max(norms / np.asarray(gamma))) / lam
+    return n / (nodes * tau) + largest_ratio(norms, gamma) / lam
 
 
 def quartz_beats_accelerated(n: int, tau: float, lam: float, gamma: float, omega: float) -> bool:

@@ -16,7 +16,7 @@ def theta(p: Array, v: Array, lam: float, gamma: Floats, n: int) -> float:
         Probabilities and ESO parameters.
     lam : float
     gamma : float or ndarray of shape (n,)
-        gamma_i; 0 gives theta = 0 (no promise), infinite (weight 0) drops the example.
+        gamma_i; 0 gives theta = 0 (no promise), infinite (weight 0) leaves p_i as the only limit.
     n : int
 
     Examples
@@ -24,12 +24,22 @@ def theta(p: Array, v: Array, lam: float, gamma: Floats, n: int) -> float:
     >>> theta(np.full(4, 0.25), np.ones(4), lam=0.25, gamma=1.0, n=4)
     0.125
     """
-    return float(np.min(p / condition_numbers(v, lam, gamma, n)))
+    return 1 / leading_term(p, v, lam, gamma, n)
+
+
+def leading_term(p: Array, v: Array, lam: float, gamma: Floats, n: int) -> float:
+    """max_i (1/p_i + v_i / (p_i lam gamma_i n)), the factor of the log in [eq:complexity-intro].
+
+    For the sampling of a plan this is T(tau) or T(c, tau) of the data at hand [a-Tctau].
+    """
+    checks.positive("lam", lam, "The theory needs a strongly convex problem.")
+    return float(np.max(condition_numbers(v, lam, gamma, n) / p))
 
 
 def iterations(theta: float, initial_gap: float, eps: float) -> float:
     """Iterations after which the expected gap is at most eps [eq:complexity-intro2]."""
     checks.positive("eps", eps, "It is the gap to reach.")
+    checks.nonnegative("theta", theta, "It is the rate of the method.")
     if initial_gap <= eps:
         return 0.0
     return float(np.log(initial_gap / eps) / theta) if theta > 0 else np.inf

@@ -1,7 +1,9 @@
 """Mini-batch and distributed Quartz: leading terms, speedup factors and the lemmas behind them.
 
-The functions take numbers or arrays, so that they can be plotted. omega is the average sparsity
-(omega-tilde or omega-hat) in [1, n]; `norm` is max_i lambda_max(A_i' A_i).
+omega is the average sparsity (omega-tilde or omega-hat) in [1, n]. `norms` are
+lambda_max(A_i' A_i); they and `gamma` may be given per example, and count through
+max_i norms_i / gamma_i. The functions of the nice sampling take arrays of tau, lam and omega too,
+so that they can be plotted.
 """
 
 import numpy as np
@@ -11,15 +13,17 @@ from quartz.samplings.distributed import distributed_row_weights
 
 
 def nice_leading_term(
-    n: int, tau: Floats, lam: Floats, gamma: float, omega: Floats, norm: float = 1.0
+    n: int, tau: Floats, lam: Floats, gamma: Floats, omega: Floats, norms: Floats = 1.0
 ) -> Floats:
     """T(tau) without its logarithm [a-Tgeqtaunice2xxx]."""
-    return n / tau + (1 + _overlap(omega, tau, n)) * norm / (lam * gamma * tau)
+    return n / tau + (1 + _overlap(omega, tau, n)) * largest_ratio(norms, gamma) / (lam * tau)
 
 
-def nice_speedup(n: int, tau: Floats, lam: Floats, gamma: float, omega: Floats) -> Floats:
-    """T(1) / T(tau) for unit norms [a-spth]."""
-    return tau / (1 + _overlap(omega, tau, n) / (1 + lam * gamma * n))
+def nice_speedup(
+    n: int, tau: Floats, lam: Floats, gamma: Floats, omega: Floats, norms: Floats = 1.0
+) -> Floats:
+    """T(1) / T(tau) [a-spth]."""
+    return tau / (1 + _overlap(omega, tau, n) / (1 + lam * n / largest_ratio(norms, gamma)))
 
 
 def nice_speedup_bounds(n: int, tau: Floats, omega: Floats) -> tuple[Floats, Floats]:
@@ -32,30 +36,34 @@ def distributed_leading_term(
     nodes: float,
     tau: float,
     lam: float,
-    gamma: float,
+    gamma: Floats,
     omega: float,
     active: float | None = None,
-    norm: float = 1.0,
+    norms: Floats = 1.0,
 ) -> float:
     """T(c, tau) for rows of equal sparsity [a-Tctau].
 
     `active` is omega', the number of parts that share a row; by default as many as can be,
     min(c, omega).
     """
+    _check_range("nodes", nodes, 1, n)
+    _check_range("tau", tau, 1, n / nodes)
     active = min(nodes, omega) if active is None else active
     weight = float(distributed_row_weights(omega, active, n / nodes, tau))
-    return n / (nodes * tau) + weight * norm / (lam * gamma * nodes * tau)
+    return (n + weight * largest_ratio(norms, gamma) / lam) / (nodes * tau)
 
 
 def distributed_leading_bound(
-    n: int, nodes: float, tau: float, lam: float, gamma: float, omega: float, norm: float = 1.0
+    n: int, nodes: float, tau: float, lam: float, gamma: Floats, omega: float, norms: Floats = 1.0
 ) -> float:
     """The bound on T(c, tau) in which the partition no longer appears [eq:s98s98hsdjj].
 
     For tau >= 2 and n / c >= 2.
     """
+    _check_range("nodes", nodes, 1, n / 2)
+    _check_range("tau", tau, 2, n / nodes)
     weight = (1 + 1 / (tau - 1)) * (1 + (tau - 1) * (omega - 1) / (n / nodes - 1))
-    return n / (nodes * tau) + weight * norm / (lam * gamma * nodes * tau)
+    return (n + weight * largest_ratio(norms, gamma) / lam) / (nodes * tau)
 
 
 def distributed_speedup(
@@ -63,13 +71,14 @@ def distributed_speedup(
     nodes: float,
     tau: float,
     lam: float,
-    gamma: float,
+    gamma: Floats,
     omega: float,
     active: float | None = None,
+    norms: Floats = 1.0,
 ) -> float:
-    """T(1, 1) / T(c, tau) for unit norms, section [sec:distr-speedup]."""
-    serial = distributed_leading_term(n, 1, 1, lam, gamma, omega)
-    return serial / distributed_leading_term(n, nodes, tau, lam, gamma, omega, active)
+    """T(1, 1) / T(c, tau), section [sec:distr-speedup]."""
+    serial = distributed_leading_term(n, 1, 1, lam, gamma, omega, norms=norms)
+    return serial / distributed_leading_term(n, nodes, tau, lam, gamma, omega, active, norms)
 
 
 def overlap_inequalities(omega: Floats, tau: Floats, n: int) -> tuple[Floats, ...]:
@@ -86,11 +95,25 @@ def partition_effect(
     The left one is what the partition adds to the row weight, the right one 1 / (tau - 1) of the
     rest.
     """
+    _check_range("nodes", nodes, 1, n / 2)
     owned = n / nodes
+    _check_range("tau", tau, 2, owned)
     left = (tau / owned - (tau - 1) / (owned - 1)) * (active - 1) / active * omega
     return left, (1 + (tau - 1) * (omega - 1) / (owned - 1)) / (tau - 1)
 
 
+def largest_ratio(norms: Floats, gamma: Floats) -> float:
+    """max_i norms_i / gamma_i, the condition number times lam."""
+    return float(np.max(np.asarray(norms) / np.asarray(gamma)))
+
+
+def _check_range(name: str, value: Floats, low: float, high: float) -> None:
+    if not low - 1e-9 <= np.min(value) <= np.max(value) <= high * (1 + 1e-9):
+        raise ValueError(f"{name} must lie between {low:g} and {high:g}, got {value!r}.")
+
+
 def _overlap(omega: Floats, tau: Floats, n: int) -> Floats:
     """(omega - 1)(tau - 1) / (n - 1)."""
+    _check_range("omega", omega, 1, n)
+    _check_range("tau", tau, 1, n)
     return np.asarray((omega - 1) * (tau - 1) / max(n - 1, 1))[()]
