@@ -126,7 +126,8 @@ class RowBlocks(Blocks):
     ) -> Array:
         squares = storage.product(self.matrix, self.matrix)
         weights = np.ones(self.d) if row_weights is None else row_weights
-        return np.asarray(squares @ weights + offsets * squares.sum(axis=1))
+        norms = np.asarray(squares @ weights)
+        return norms + offsets * squares.sum(axis=1) if np.any(offsets) else norms
 
     def gram_products(self, alpha: Array) -> Array:
         return self.squared_norms() * alpha

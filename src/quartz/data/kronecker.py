@@ -50,8 +50,8 @@ class KroneckerBlocks(Blocks):
         squares = storage.product(self.matrix, self.matrix)
         weights = np.ones(self.d) if row_weights is None else row_weights
         # sum_j c_j A_ji' A_ji is diagonal here: entry k sums c over the rows of output k
-        diagonals = np.asarray(squares @ self._square(weights))
-        return np.asarray(diagonals.max(axis=1) + offsets * squares.sum(axis=1))
+        norms = np.asarray(squares @ self._square(weights)).max(axis=1)
+        return norms + offsets * squares.sum(axis=1) if np.any(offsets) else norms
 
     def gram_products(self, alpha: Array) -> Array:
         return self.squared_norms()[:, None] * alpha
