@@ -109,7 +109,7 @@ def with_entry(value, sparse):
         ),
         (lambda: solve(problem(loss=losses.Hinge()), primal="quartz"), r"w never moves"),
         (lambda: solve(problem(), max_passes="3"), r"max_passes must be"),
-        (lambda: solve(problem(X * 1e200)), r"The squares of row 0 of X overflow. Scale X down"),
+        (lambda: solve(problem(X * 1e200)), r"the squares of row 0 of X overflow. Scale X"),
         (lambda: problem().primal(np.zeros((4, 1))), r"w must have shape \(4,\), got \(4, 1\)"),
         (lambda: problem().dual(np.zeros(3)), r"alpha must have shape \(4,\), got \(3,\)"),
         (lambda: certify(problem(), np.full(4, np.nan)), r"alpha\[0\] is nan"),

@@ -35,7 +35,7 @@ def test_every_loss_with_every_regularizer_reaches_its_optimum(loss, g):
 
     problem = registry.make_problem(loss, np.random.default_rng(5), regularizer=g, lam=0.3)
     tol = 1e-6 if loss.gamma > 0 else 1e-3
-    result = solve(problem, tol=tol, max_passes=5000, passes_per_check=5)
+    result = solve(problem, tol=tol, max_passes=5000, passes_per_check=5, engine="reference")
     assert result.converged, result.message
     start = g.conjugate_gradient(np.full(registry.D, 0.01))
     rival = minimize(problem.primal, start, method="Nelder-Mead", options={"maxiter": 3000})
@@ -51,7 +51,7 @@ def test_pass_limit_message_predicts(problem):
 
 
 def test_time_limit(problem):
-    result = solve(problem, tol=0, max_seconds=0.05)
+    result = solve(problem, tol=0, max_seconds=0.0)
     assert result.status is Status.TIME_LIMIT
     assert result.trace.seconds[-1] < 1
 
@@ -205,12 +205,12 @@ def test_progress_without_tqdm_says_what_to_install(problem, monkeypatch):
 
 
 def test_import_is_lazy():
-    """`import quartz` loads neither SciPy nor NumPy; the names are there when asked for."""
+    """`import quartz` loads neither NumPy, SciPy nor Numba; the names are there when asked for."""
     import subprocess
 
-    code = "import sys, quartz; print('numpy' in sys.modules, 'scipy' in sys.modules, dir(quartz))"
+    code = "import sys, quartz; print({'numpy', 'scipy', 'numba'} & set(sys.modules), dir(quartz))"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert shown.stdout.startswith("False False")
+    assert shown.stdout.startswith("set()")
     quartz = importlib.import_module("quartz")
     for name in quartz.__all__:
         assert getattr(quartz, name) is not None

@@ -37,6 +37,8 @@ class Certificate:
         Which w was certified: the averaged one of Algorithm 1, or z = grad g*(abar).
     w : ndarray of shape (d,)
         That point.
+    abar : ndarray of shape (d,)
+        1/(lam n) sum_i A_i alpha_i, from scratch.
     """
 
     primal: float
@@ -45,6 +47,7 @@ class Certificate:
     example_gaps: Array
     point: Literal["quartz", "conjugate"]
     w: Array
+    abar: Array
 
     @property
     def gap(self) -> float:
@@ -105,7 +108,7 @@ def certify(
     dual = -problem.lam * reg_conjugate - float(np.mean(conjugates))
 
     def at(point: Array, name: Literal["quartz", "conjugate"]) -> Certificate:
-        predictions = problem.data.predictions(point)
+        predictions = problem.data.predictions(point) if point.any() else np.zeros(alpha.shape)
         values = problem.losses(predictions)
         products = predictions * alpha
         reg_value = regularizers.value(problem.regularizer, point)
@@ -118,6 +121,7 @@ def certify(
             + (products if products.ndim == 1 else products.sum(axis=1)),
             point=name,
             w=point,
+            abar=abar,
         )
 
     candidates = []

@@ -101,6 +101,8 @@ class Problem:
 
     def abar(self, alpha: Array) -> Array:
         """1/(lam n) sum_i A_i alpha_i [jibs79gss], from scratch in float64."""
+        if not alpha.any():  # the usual start costs no pass
+            return np.zeros(self.data.d)
         return self.data.combination(alpha) / (self.lam * self.n)
 
     def conjugate_point(self, abar: Array) -> Array:

@@ -5,14 +5,12 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from quartz.certificate import Certificate
-
 
 @contextmanager
-def progress_bar(shown: bool, tol: float) -> Iterator[Callable[[Certificate, float], None]]:
-    """Give a function to call with each certificate and the passes so far."""
+def progress_bar(shown: bool, tol: float) -> Iterator[Callable[[float, float], None]]:
+    """Give a function to call with the relative gap, certified or estimated, and the passes."""
     if not shown:
-        yield lambda certificate, passes: None
+        yield lambda gap, passes: None
         return
     try:
         from tqdm.auto import tqdm
@@ -22,8 +20,7 @@ def progress_bar(shown: bool, tol: float) -> Iterator[Callable[[Certificate, flo
     form = "{desc} |{bar}| {percentage:3.0f}% of the way, {elapsed}"
     with tqdm(total=1.0, bar_format=form) as bar:
 
-        def show(certificate: Certificate, passes: float) -> None:
-            gap = certificate.relative_gap
+        def show(gap: float, passes: float) -> None:
             if not first and 0 < gap < np.inf:
                 first.append(gap)
             if first and gap > 0 and first[0] > tol > 0:

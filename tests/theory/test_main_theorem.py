@@ -22,7 +22,7 @@ def mean_gaps(plan, iterations):
     gaps = np.empty((SEEDS, iterations + 1))
     for seed in range(SEEDS):
         state = State.start(problem)
-        states = iterate(plan, state, np.random.default_rng(seed))
+        states = iterate(plan, state, np.random.default_rng(seed), engine="reference")
         gaps[seed, 0] = problem.primal(state.w) - problem.dual(state.alpha)
         for t in range(1, iterations + 1):
             next(states)

@@ -108,10 +108,10 @@ class RowBlocks(Blocks):
         self.m = 1
 
     def predictions(self, w: Array) -> Array:
-        return np.asarray(self.matrix @ w)
+        return storage.multiply(self.matrix, w)
 
     def combination(self, alpha: Array) -> Array:
-        return np.asarray(self.matrix.T @ alpha)
+        return storage.multiply_transposed(self.matrix, alpha)
 
     def predict_one(self, i: int, w: Array) -> Array:
         columns, values = storage.row(self.matrix, i)

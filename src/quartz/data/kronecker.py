@@ -31,10 +31,10 @@ class KroneckerBlocks(Blocks):
         self.rows_alike = self.m
 
     def predictions(self, w: Array) -> Array:
-        return np.asarray(self.matrix @ self._square(w))
+        return storage.multiply(self.matrix, self._square(w))
 
     def combination(self, alpha: Array) -> Array:
-        return np.asarray(self.matrix.T @ alpha).ravel()
+        return storage.multiply_transposed(self.matrix, alpha).ravel()
 
     def predict_one(self, i: int, w: Array) -> Array:
         columns, values = storage.row(self.matrix, i)

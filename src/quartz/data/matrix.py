@@ -25,6 +25,31 @@ def row(X: Matrix, i: int) -> tuple[Any, Array]:
     return X.indices[start:stop], X.data[start:stop]
 
 
+def multiply(X: Matrix, x: Array) -> Array:
+    """X x in float64, for one vector or several columns.
+
+    SciPy and NumPy would copy float32 data to float64; a compiled pass reads them as they are.
+    """
+    if X.dtype == np.float64:
+        return np.asarray(X @ x)
+    from quartz.kernels import passes
+
+    columns = [passes.multiply(X, np.ascontiguousarray(column)) for column in np.atleast_2d(x.T)]
+    return columns[0] if x.ndim == 1 else np.column_stack(columns)
+
+
+def multiply_transposed(X: Matrix, x: Array) -> Array:
+    """X' x in float64, likewise."""
+    if X.dtype == np.float64:
+        return np.asarray(X.T @ x)
+    from quartz.kernels import passes
+
+    columns = [
+        passes.multiply_transposed(X, np.ascontiguousarray(column)) for column in np.atleast_2d(x.T)
+    ]
+    return columns[0] if x.ndim == 1 else np.column_stack(columns)
+
+
 def product(X: Matrix, Y: Matrix) -> Matrix:
     """Return the elementwise product of two matrices of one storage, in float64."""
     with np.errstate(over="ignore"):  # the plan of a run refuses infinite norms

@@ -42,10 +42,10 @@ class StackedBlocks(Blocks):
             )
 
     def predictions(self, w: Array) -> Array:
-        return np.asarray(self.matrix @ w).reshape(self.n, self.m)
+        return storage.multiply(self.matrix, w).reshape(self.n, self.m)
 
     def combination(self, alpha: Array) -> Array:
-        return np.asarray(self.matrix.T @ alpha.ravel())
+        return storage.multiply_transposed(self.matrix, alpha.ravel())
 
     def predict_one(self, i: int, w: Array) -> Array:
         return np.array([values @ w[columns] for columns, values in self._columns(i)])

@@ -10,7 +10,8 @@ Required
     conjugate(u, y)       phi*(u) = sup_a <u, a> - phi(a), infinite outside its domain
     gamma                 phi is (1/gamma)-smooth [ass:loss]; 0 for a loss that is not smooth
 Optional
-    step(alpha, a, y, q)  the dual variable after Option I of Algorithm 1 (see :func:`Loss.step`)
+    step(alpha, a, y, q)  the dual variable after Option I of Algorithm 1 (see `LossWithStep`)
+    quick_step(...)       the same less accurately, where that is faster; for the practical mode
     targets               "real" (default), "sign" (-1 or +1) or "class" (0, ..., m - 1)
     vector                True if phi couples the m outputs (default False)
     validate()            raises ValueError on bad parameters
@@ -28,6 +29,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from quartz.arrays import Floats
+
+_MANY = 2000  # examples of a vector loss, above which compiling its functions pays
 
 
 class Loss(Protocol):
@@ -101,6 +104,10 @@ def conjugates(loss: Loss, u: Floats, y: Floats) -> Floats:
 
 def _over_examples(loss: Loss, function: Any, x: Floats, y: Floats) -> Floats:
     if is_vector(loss):
+        if len(x) > _MANY:
+            from quartz.kernels.passes import map_examples
+
+            return map_examples(function.__func__, loss, np.ascontiguousarray(x), y)
         return np.array([function(*pair) for pair in zip(x, y, strict=True)])
     each: Floats = function(x, y)
     return each if each.ndim < 2 else each.sum(axis=1)

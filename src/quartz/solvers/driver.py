@@ -1,8 +1,8 @@
-"""The solver's front: `iterate` yields states, `solve` only certifies, records and stops."""
+"""`solve`: runs steps until the certificate, a limit or the user says stop."""
 
 import time
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -12,56 +12,22 @@ from quartz.certificate import Certificate, PrimalPoint, certify
 from quartz.problem import Problem
 from quartz.progress import progress_bar
 from quartz.samplings import Recipe, Uniform
+from quartz.solvers.iteration import EngineName, iterate
+from quartz.solvers.message import describe
+from quartz.solvers.permuted import PermutedEpochs
 from quartz.solvers.plan import Option, Plan
-from quartz.solvers.reference import advance
 from quartz.solvers.result import Result, Status, Trace
 from quartz.solvers.state import State
-from quartz.theory import iterations
 
 _MOST_SETS = 1_000_000  # drawn at once, however rarely the sampling hits an example
+_NEXT_RECORD = 1e-3  # a run that estimates its gap certifies at least when it fell so much
 
 Start = Result | State | tuple[Array, Array] | Array | None
 
 
-def iterate(plan: Plan, state: State, rng: np.random.Generator, chunk: int = 1) -> Iterator[State]:
-    """Run Algorithm 1 without end; yield the state every `chunk` iterations.
-
-    Parameters
-    ----------
-    plan : Plan
-    state : State
-        The start, overwritten: each yield is this object.
-    rng : numpy.random.Generator
-        Source of the index sets.
-    chunk : int
-        Iterations between yields.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from quartz import Plan, Problem, iterate, losses, samplings
-    >>> from quartz.solvers import State
-    >>> problem = Problem(np.eye(3), [1.0, -1.0, 1.0], losses.Squared(), lam=0.1)
-    >>> plan = Plan.of(problem, samplings.Nice(batch_size=2))
-    >>> for state in iterate(plan, State.start(problem), np.random.default_rng(0)):
-    ...     if problem.primal(state.w) - problem.dual(state.alpha) < 1e-9:
-    ...         break
-    >>> state.w.round(3)
-    array([ 0.769, -0.769,  0.769])
-    """
-    checks.count("chunk", chunk, 1, None, "It is the number of iterations between yields.")
-    own = not type(plan.sampling).__module__.startswith("quartz.")
-    while True:
-        sets = plan.sampling.draw(rng, chunk)
-        if own:
-            sets.check(chunk, plan.problem.n, type(plan.sampling).__name__)
-        advance(state, plan, sets)
-        yield state
-
-
 def solve(
     problem: Problem,
-    sampling: Recipe | None = None,
+    sampling: Recipe | Literal["permuted"] | None = None,
     *,
     tol: float = 1e-6,
     max_passes: float = 1000,
@@ -74,14 +40,17 @@ def solve(
     passes_per_check: float = 1.0,
     callback: Callable[[State, Certificate], Any] | None = None,
     progress: bool = False,
+    engine: EngineName = "compiled",
 ) -> Result:
     """Solve a problem by Quartz until its relative duality gap is certified to be at most `tol`.
 
     Parameters
     ----------
     problem : Problem
-    sampling : Sampling or recipe, default Uniform()
-        See :mod:`quartz.samplings`.
+    sampling : Sampling, recipe or "permuted", default Uniform()
+        See :mod:`quartz.samplings`. "permuted" is the practical mode: random permutations that skip
+        settled examples, Option I, w = z. It is the fastest, and a heuristic outside the theorem;
+        its certificate is the same as that of all others.
     tol : float
         Target for the relative gap, gap / |P(w)|.
     max_passes, max_seconds : float
@@ -98,12 +67,14 @@ def solve(
     seed : int or numpy.random.Generator
         The same seed and passes_per_check give the same trajectory.
     passes_per_check : float
-        Passes between certificates.
+        Passes between certificates; "permuted" ignores it and goes by an estimate of the gap.
     callback : callable, optional
         Called as ``callback(state, certificate)`` after each certificate; a true return value stops
         the run.
     progress : bool
         Show a progress bar (needs tqdm).
+    engine : {"compiled", "reference"}
+        The compiled kernels, or the reference implementation in NumPy.
 
     Returns
     -------
@@ -121,49 +92,145 @@ def solve(
     """
     checks.nonnegative("tol", tol, "It bounds the relative duality gap.")
     _check_limits(max_passes, max_seconds, passes_per_check)
-    clock = time.perf_counter
-    began = clock()
-    recipe = Uniform() if sampling is None else sampling
-    plan = Plan.of(problem, recipe, option, primal_step_factor)
-    if primal == "quartz" and plan.primal_step == 0:
-        raise ValueError(
-            f'primal="quartz" needs a smooth loss: with {type(problem.loss).__name__}, gamma = 0, '
-            'w never moves. Use primal="best" or primal_step_factor=inf.'
-        )
+    began = time.perf_counter()
+    rng = np.random.default_rng(seed)
     state = _start(problem, start)
-    sets_per_pass = problem.n / plan.sampling.expected_size
-    chunk = max(1, round(min(passes_per_check, max_passes) * sets_per_pass))
-    chunk = min(chunk, _MOST_SETS)
-    trace = Trace()
-    best: Certificate | None = None
-    alpha = state.alpha.copy()
-    status = Status.PASS_LIMIT
-    states = iterate(plan, state, np.random.default_rng(seed), chunk)
+    steps: _Steps
+    if isinstance(sampling, str):
+        primal = "conjugate"
+        steps = _permuted_steps(problem, sampling, option, engine, rng)
+    else:
+        recipe = Uniform() if sampling is None else sampling
+        plan = Plan.of(problem, recipe, option, primal_step_factor)
+        _check_primal(plan, primal)
+        chunk = _chunk(plan, min(passes_per_check, max_passes))
+        steps = _SampledSteps(plan, state, rng, chunk, engine, primal != "conjugate")
+    run = _Run(problem, state, primal, tol, began)
     with progress_bar(progress, tol) as show:
         try:
+            estimate = None
             while True:
-                if not (np.isfinite(state.alpha).all() and np.isfinite(state.w).all()):
+                passes = state.visited / problem.n
+                seconds = time.perf_counter() - began
+                out = passes >= max_passes or seconds >= max_seconds
+                if not run.state_is_finite():
                     status = Status.DIVERGED
                     break
-                certificate = certify(problem, state.alpha, state.w, primal)
-                passes = state.visited / problem.n
-                trace.record(state.iteration, passes, clock() - began, certificate)
-                if best is None or certificate.gap < best.gap:
-                    best, alpha = certificate, state.alpha.copy()
-                show(certificate, passes)
-                stop = callback is not None and callback(state, certificate)
-                ended = _ended(certificate, tol, stop, passes >= max_passes, trace, max_seconds)
-                if ended is not None:
-                    status = ended
-                    break
-                next(states)
+                if out or run.is_due(estimate):
+                    certificate = run.certify(estimate)
+                    steps.refresh(state, certificate)
+                    show(certificate.relative_gap, passes)
+                    stop = callback is not None and callback(state, certificate)
+                    ended = _ended(certificate, tol, stop, passes >= max_passes, out)
+                    if ended is not None:
+                        status = ended
+                        break
+                elif estimate is not None:
+                    show(estimate / abs(run.best.primal), passes)
+                estimate = steps.advance(state)
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
-    if best is None:  # interrupted before the first certificate
-        best = certify(problem, alpha, state.w, primal)
-        trace.record(0, 0.0, clock() - began, best)
-    message = _message(status, best, tol, trace, plan)
-    return Result(best.w, alpha, best, status, message, trace, plan)
+            if run.has_moved() and run.state_is_finite():
+                run.certify(None)
+    message = describe(status, run.best, tol, run.trace, steps.plan)
+    best = run.best
+    return Result(best.w, run.alpha, best, status, message, run.trace, steps.plan)
+
+
+class _Steps(Protocol):
+    """A way to advance a state by about a pass."""
+
+    plan: Plan
+
+    def advance(self, state: State) -> float | None:
+        """Advance; return an estimate of the gap if there is one."""
+
+    def refresh(self, state: State, certificate: Certificate) -> None:
+        """Take over what a certificate computed from scratch."""
+
+
+class _SampledSteps:
+    """Algorithm 1: chunks of independent index sets."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        state: State,
+        rng: np.random.Generator,
+        chunk: int,
+        engine: EngineName,
+        tracked: bool,
+    ) -> None:
+        self.plan = plan
+        self._states = iterate(plan, state, rng, chunk, engine, tracked)
+
+    def advance(self, state: State) -> None:
+        next(self._states)
+
+    def refresh(self, state: State, certificate: Certificate) -> None:
+        state.abar[:] = certificate.abar
+
+
+class _Run:
+    """The certificates of a run: when one is due, all of them, and the best."""
+
+    best: Certificate
+    alpha: Array
+
+    def __init__(
+        self, problem: Problem, state: State, primal: PrimalPoint, tol: float, began: float
+    ) -> None:
+        self._problem, self._state, self._primal = problem, state, primal
+        self._tol, self._began = tol, began
+        self._retry_at = self._last_estimate = np.inf
+        self.trace = Trace()
+
+    def state_is_finite(self) -> bool:
+        return bool(np.isfinite(self._state.alpha).all() and np.isfinite(self._state.w).all())
+
+    def has_moved(self) -> bool:
+        """Whether the state is newer than the last certificate."""
+        return not len(self.trace) or self._state.iteration > self.trace.iterations[-1]
+
+    def is_due(self, estimate: float | None) -> bool:
+        """Without an estimate always; with one when it promises success, or a record."""
+        if estimate is None or not len(self.trace):
+            return True
+        # an estimate is a mean over the last epoch: by its end the gap has fallen further
+        fall = min(1.0, estimate / self._last_estimate) or 1.0
+        self._last_estimate = estimate
+        target = min(self._tol * abs(self.best.primal) / np.sqrt(fall), self._retry_at)
+        return estimate <= max(target, _NEXT_RECORD * self.best.gap)
+
+    def certify(self, estimate: float | None) -> Certificate:
+        state = self._state
+        certificate = certify(self._problem, state.alpha, state.w, self._primal)
+        passes, seconds = state.visited / self._problem.n, time.perf_counter() - self._began
+        self.trace.record(state.iteration, passes, seconds, certificate)
+        if len(self.trace) == 1 or certificate.gap < self.best.gap:
+            self.best, self.alpha = certificate, state.alpha.copy()
+        if estimate is not None:
+            self._retry_at = 0.5 * estimate
+        return certificate
+
+
+def _permuted_steps(
+    problem: Problem, name: str, option: Option, engine: EngineName, rng: np.random.Generator
+) -> PermutedEpochs:
+    if name != "permuted":
+        raise ValueError(
+            f'The only sampling with a name is "permuted", got {name!r}. The others are objects '
+            "such as Uniform() or Nice(batch_size=8)."
+        )
+    if option != 1 or engine != "compiled":
+        raise ValueError('sampling="permuted" runs Option I with the compiled engine only.')
+    return PermutedEpochs(problem, rng)
+
+
+def _chunk(plan: Plan, passes: float) -> int:
+    """Index sets of about this many passes."""
+    sets_per_pass = plan.problem.n / plan.sampling.expected_size
+    return min(max(1, round(passes * sets_per_pass)), _MOST_SETS)
 
 
 def _start(problem: Problem, start: Start) -> State:
@@ -174,6 +241,14 @@ def _start(problem: Problem, start: Start) -> State:
     return State.start(problem, start)
 
 
+def _check_primal(plan: Plan, primal: PrimalPoint) -> None:
+    if primal == "quartz" and plan.primal_step == 0:
+        raise ValueError(
+            f'primal="quartz" needs a smooth loss: with {type(plan.problem.loss).__name__}, '
+            'gamma = 0, w never moves. Use primal="best" or primal_step_factor=inf.'
+        )
+
+
 def _check_limits(max_passes: float, max_seconds: float, passes_per_check: float) -> None:
     for name, value in (("max_passes", max_passes), ("max_seconds", max_seconds)):
         if not isinstance(value, int | float) or not value >= 0:
@@ -182,44 +257,13 @@ def _check_limits(max_passes: float, max_seconds: float, passes_per_check: float
 
 
 def _ended(
-    certificate: Certificate,
-    tol: float,
-    stop: Any,
-    out_of_passes: bool,
-    trace: Trace,
-    max_seconds: float,
+    certificate: Certificate, tol: float, stop: Any, out_of_passes: bool, out: bool
 ) -> Status | None:
     """The first reason to end the run, if there is one."""
     reasons = (
         (Status.CONVERGED, certificate.relative_gap <= tol),
         (Status.STOPPED, bool(stop)),
         (Status.PASS_LIMIT, out_of_passes),
-        (Status.TIME_LIMIT, trace.seconds[-1] >= max_seconds),
+        (Status.TIME_LIMIT, out),
     )
     return next((status for status, holds in reasons if holds), None)
-
-
-def _message(status: Status, best: Certificate, tol: float, trace: Trace, plan: Plan) -> str:
-    passes = f"{trace.passes[-1]:.4g} passes"
-    reached = f"relative gap {best.relative_gap:.2e}"
-    if status is Status.CONVERGED:
-        return f"Converged: {reached} <= tol = {tol:g}, certified after {passes}."
-    if status is Status.DIVERGED:
-        return (
-            f"Diverged: the iterates overflowed after {passes}; the best pair has {reached}. "
-            "The ESO v of the sampling is too small for the data, or the loss breaks its laws: try "
-            "verify_eso and check_loss."
-        )
-    sentences = [f"Not converged ({status.value}): {reached} > tol = {tol:g} after {passes}."]
-    target = tol * abs(best.primal)
-    if 0 < target < best.gap < np.inf:
-        decades = np.log(best.gap / target)
-        rate = trace.decay_per_pass()
-        if rate > 0:
-            sentences.append(f"At the observed rate {decades / rate:.3g} more passes are needed.")
-        if plan.theta > 0:
-            steps = iterations(plan.theta, best.gap, target)
-            bound = steps * plan.sampling.expected_size / plan.problem.n
-            sentences.append(f"The theorem promises {bound:.3g} in expectation.")
-    sentences.append("Raise the limit, loosen tol, or increase lam.")
-    return " ".join(sentences)

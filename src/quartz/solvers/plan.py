@@ -80,18 +80,21 @@ class Plan:
                 f"The sampling gives example {i} the probability {p[i]:g}; a proper sampling "
                 "[ass-proper] has 0 < p_i <= 1 for all."
             )
-        v = _checked_eso(bound, problem)
+        v = np.asarray(bound.eso(problem.data))
+        if np.isinf(v).any():
+            i = int(np.argmax(np.isinf(v)))
+            raise ValueError(f"v[{i}] is infinite: the squares of row {i} of X overflow. Scale X.")
+        v = checks.finite_array("v, the ESO of the sampling", v, p.shape)
+        if bound.is_users_own:
+            _check_eso(bound, problem, v)
         rate = theta(p, v, problem.lam, problem.gammas, problem.n)
         step = 1.0 if primal_step_factor == np.inf else min(1.0, primal_step_factor * rate)
         return cls(problem, bound, p, v, rate, option, step)
 
 
-def _checked_eso(sampling: Sampling, problem: Problem) -> Array:
+def _check_eso(sampling: Sampling, problem: Problem, v: Array) -> None:
+    """Check what [a-ESO] says of single examples."""
     norms = problem.data.squared_norms()
-    if not np.isfinite(norms).all():
-        i = int(np.argmin(np.isfinite(norms)))
-        raise ValueError(f"The squares of row {i} of X overflow. Scale X down.")
-    v = checks.finite_array("v, the ESO of the sampling", sampling.eso(problem.data), norms.shape)
     low = np.flatnonzero(v < norms * (1 - 1e-9))
     if low.size:
         i = int(low[0])
@@ -99,7 +102,6 @@ def _checked_eso(sampling: Sampling, problem: Problem) -> Array:
             f"{type(sampling).__name__}.eso gives example {i} v = {v[i]:g}, less than "
             f"lambda_max(A_i' A_i) = {norms[i]:g}, which [a-ESO] needs. Check it with verify_eso."
         )
-    return v
 
 
 def _check_option(problem: Problem, option: Option) -> None:

@@ -67,6 +67,8 @@ class Trace:
         last, first = known[-1], known[np.searchsorted(passes[known], passes[known[-1]] / 2)]
         if first == last:
             first = known[-2]
+        if passes[first] == passes[last]:
+            return np.nan
         return float(np.log(gaps[first] / gaps[last]) / (passes[last] - passes[first]))
 
 

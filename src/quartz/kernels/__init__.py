@@ -1,0 +1,1 @@
+"""Compiled kernels: plain functions with placeholders, specialized and compiled by `compile`."""

@@ -1,0 +1,135 @@
+"""Specialize a kernel and compile it with Numba.
+
+A kernel is a plain Python function that calls placeholders such as `loss_step`. To specialize it,
+its globals are copied with the placeholders replaced by real functions (a loss's methods, a
+storage's row operations), every plain function that it reaches is treated alike, and the result is
+compiled. So a user's loss in plain Python runs at full speed, and there is one kernel for all.
+
+Numba's cache on disk has three traps for this. It watches only the file of the function that it
+compiles, so an edited loss would run as it was before. It unpickles the whole index of a function
+at once, so a class that one program knows would break the index for all others. And processes that
+save different signatures of one function at the same time may take one another's code. Hence every
+specialization for every signature gets a name of its own, with a hash of all source that goes into
+it: an index with one entry, which an edit makes unused.
+"""
+
+import hashlib
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from types import FunctionType
+from typing import Any
+
+import numba
+import numpy as np
+from numba.extending import overload
+
+from quartz.domain import SLACK, barrier
+
+
+@overload(barrier)
+def _compiled_barrier(x, lower, upper):  # type: ignore[no-untyped-def]
+    """The barrier of one number, without the array that `np.where` would make."""
+
+    def scalar_barrier(x, lower, upper):  # type: ignore[no-untyped-def]
+        return 0.0 if lower - SLACK <= x <= upper + SLACK else np.inf
+
+    return scalar_barrier
+
+
+Parts = Mapping[str, Callable[..., Any]]
+
+
+SPECIALIZED: list["Specialized"] = []
+"""All of this process, to look at."""
+
+
+def specialize(kernel: Callable[..., Any], parts: Parts) -> "Specialized":
+    """Return `kernel`, to be compiled when called, with the placeholders in `parts` replaced.
+
+    Parameters
+    ----------
+    kernel : function
+    parts : mapping from str to function
+        What each placeholder stands for.
+    """
+    return _specialize(kernel, tuple(sorted(parts.items())))
+
+
+@cache
+def _specialize(kernel: FunctionType, parts: tuple[tuple[str, Any], ...]) -> "Specialized":
+    SPECIALIZED.append(Specialized(kernel, dict(parts)))
+    return SPECIALIZED[-1]
+
+
+class Specialized:
+    """A kernel with its placeholders replaced, compiled once for each signature."""
+
+    def __init__(self, kernel: FunctionType, parts: Parts) -> None:
+        self._kernel, self._parts = kernel, parts
+        self._source = _fingerprint(kernel, parts)
+        self._compiled: dict[tuple[Any, ...], Callable[..., Any]] = {}
+
+    def __call__(self, *arguments: Any) -> Any:
+        signature = tuple(map(numba.typeof, arguments))
+        if signature not in self._compiled:
+            self._compiled[signature] = self._compile(signature)
+        try:
+            return self._compiled[signature](*arguments)
+        except numba.core.errors.NumbaError as error:
+            raise TypeError(
+                f"The loss or regularizer of this problem cannot be compiled for the kernel "
+                f"{self._kernel.__name__}: use NumPy, fields of self and functions of your own "
+                f'module only (see quartz.losses.base), or solve with engine="reference".\n{error}'
+            ) from error
+
+    def _compile(self, signature: tuple[Any, ...]) -> Callable[..., Any]:
+        linked = _link(self._kernel, self._parts, {})
+        if self._source is not None:
+            types = hashlib.sha256(repr(signature).encode()).hexdigest()[:16]
+            linked.__qualname__ = f"{self._kernel.__name__}_{self._source}_{types}"
+        compiled: Callable[..., Any] = numba.njit(nogil=True, cache=self._source is not None)(
+            linked
+        )
+        return compiled
+
+
+def _link(function: FunctionType, parts: Parts, done: dict[FunctionType, Any]) -> FunctionType:
+    """Copy a function with globals in which everything that it calls is compiled."""
+    names = dict(function.__globals__)
+    for name, callee in _callees(function, parts):
+        if callee not in done:
+            done[callee] = numba.njit(nogil=True)(_link(callee, parts, done))
+        names[name] = done[callee]
+    copy = FunctionType(
+        function.__code__, names, function.__name__, function.__defaults__, function.__closure__
+    )
+    copy.__module__ = function.__module__
+    copy.__qualname__ = function.__qualname__
+    return copy
+
+
+def _callees(function: FunctionType, parts: Parts) -> Iterator[tuple[str, FunctionType]]:
+    """The plain functions that `function` calls by a global name."""
+    for name in function.__code__.co_names:
+        callee = parts.get(name) or function.__globals__.get(name)
+        if isinstance(callee, FunctionType) and callee is not barrier:
+            yield name, callee
+
+
+def _fingerprint(kernel: FunctionType, parts: Parts) -> str | None:
+    """Hash of the source of all functions reached; None if some source is not to be found."""
+    digest = hashlib.sha256()
+    reached, pending = set(), [kernel]
+    while pending:
+        function = pending.pop()
+        if function in reached:
+            continue
+        reached.add(function)
+        try:
+            source = inspect.getsource(function)
+        except (OSError, TypeError):
+            return None
+        digest.update(f"{function.__module__}.{function.__qualname__}\n{source}\n".encode())
+        pending.extend(callee for _, callee in _callees(function, parts))
+    return digest.hexdigest()[:16]

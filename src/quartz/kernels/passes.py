@@ -1,0 +1,67 @@
+"""Passes over all examples in order: products with X, and losses of every example.
+
+Data in float32 are read as they are and summed in float64, without a copy.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from quartz.arrays import Array, Floats, Matrix
+from quartz.kernels.compile import specialize
+from quartz.kernels.rows import add, as_rows, dot, row_parts
+
+
+def multiply(X: Matrix, x: Array) -> Array:
+    """X x in float64."""
+    rows = as_rows(X)
+    out = np.empty(X.shape[0])
+    specialize(_multiply, row_parts(rows) | _PLAIN)(rows, x, out)
+    return out
+
+
+def multiply_transposed(X: Matrix, x: Array) -> Array:
+    """X' x in float64."""
+    rows = as_rows(X)
+    out = np.zeros(X.shape[1])
+    specialize(_multiply_transposed, row_parts(rows) | _PLAIN)(rows, x, out)
+    return out
+
+
+def map_examples(function: Any, parameters: Any, x: Array, y: Array) -> Array:
+    """function(parameters, x_i, y_i) for every i."""
+    out = np.empty(x.shape[0])
+    specialize(_map_examples, {"example_function": function})(parameters, x, y, out)
+    return out
+
+
+def example_function(parameters: Any, x: Floats, y: Floats) -> float:
+    """Placeholder: value or conjugate of a loss."""
+    raise NotImplementedError
+
+
+def _multiply(rows: Any, x: Array, out: Array) -> None:
+    for i in range(out.size):
+        out[i] = dot(rows, np.uint64(i), x, 0.0, None)
+
+
+def _multiply_transposed(rows: Any, x: Array, out: Array) -> None:
+    for i in range(x.size):
+        if x[i] != 0.0:
+            add(rows, np.uint64(i), x[i], out, 0.0, None)
+
+
+def _map_examples(parameters: Any, x: Array, y: Array, out: Array) -> None:
+    for i in range(out.size):
+        out[i] = example_function(parameters, x[i], y[i])
+
+
+def _plain_coordinate(vector: Array, j: Any, scale: float, g: Any) -> float:
+    return vector[j]
+
+
+def _plain_add(vector: Array, j: Any, delta: float, scale: float, g: Any) -> None:
+    vector[j] += delta
+
+
+_PLAIN = {"coordinate": _plain_coordinate, "add_to": _plain_add}

@@ -1,0 +1,163 @@
+"""The kernel of the practical mode: one epoch in a given order, with the gap estimated on the way.
+
+Before its update each example's Fenchel-Young gap f_i = phi_i(a) + phi_i*(-alpha_i) + a alpha_i at
+the current z is stored. Their mean estimates the duality gap of (z, alpha) for free, and an example
+with a small f_i, which is settled, sleeps for some epochs.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from quartz.arrays import Array, Floats
+from quartz.kernels.blocks import block_add, block_dot
+from quartz.kernels.prefetch import prefetch_element
+from quartz.kernels.rows import AHEAD, add, dot, prefetch_row
+from quartz.kernels.updates import update
+from quartz.kernels.vectors import begin
+
+LONGEST_NAP = 15  # epochs
+SETTLED = 0.1  # of the mean gap
+
+
+def example_gap(loss: Any, alpha: Floats, a: Floats, y: Floats, weight: float) -> float:
+    """Placeholder: phi_i(a) + phi_i*(-alpha) + <a, alpha>."""
+    raise NotImplementedError
+
+
+def epoch_rows(
+    rows: Any,
+    order: Array,
+    y: Array,
+    weights: Array,
+    alpha: Array,
+    v: Array,
+    gaps: Array,
+    naps: Array,
+    asleep: Array,
+    threshold: float,
+    loss: Any,
+    g: Any,
+    vectors: Any,
+    inverse: float,
+) -> None:
+    """Update the examples of `order` one after another, examples with one column.
+
+    An example whose gap is at most `threshold` sleeps for `asleep` epochs after this one, longer
+    each time in a row (`naps`).
+    """
+    last = order.size - 1
+    for k in range(order.size):
+        later = order[min(k + AHEAD, last)]
+        prefetch_row(rows, np.uint64(later))
+        for values in (alpha, y, v, gaps):
+            prefetch_element(values, np.int64(later))
+        i = np.uint64(order[k])
+        scale = begin(vectors, 1.0, 1.0, g)
+        a = dot(rows, i, vectors, scale, g)
+        old = alpha[i]
+        gap = example_gap(loss, old, a, y[i], weights[i])
+        gaps[i] = gap
+        naps[i] = min(2 * naps[i] + 1, LONGEST_NAP) if gap <= threshold else 0
+        asleep[i] = naps[i]
+        new = update(loss, old, a, y[i], weights[i], v[i] * inverse, 0.0, 1.0)
+        if new != old:
+            alpha[i] = new
+            add(rows, i, (new - old) * inverse, vectors, scale, g)
+
+
+def epoch_blocks(
+    rows: Any,
+    order: Array,
+    y: Array,
+    weights: Array,
+    alpha: Array,
+    v: Array,
+    gaps: Array,
+    naps: Array,
+    asleep: Array,
+    threshold: float,
+    loss: Any,
+    g: Any,
+    vectors: Any,
+    inverse: float,
+) -> None:
+    """The same for examples with m > 1 columns."""
+    a = np.empty(alpha.shape[1])
+    for k in range(order.size):
+        i = np.uint64(order[k])
+        scale = begin(vectors, 1.0, 1.0, g)
+        block_dot(rows, i, vectors, scale, g, a)
+        gap = example_gap(loss, alpha[i], a, y[i], weights[i])
+        gaps[i] = gap
+        naps[i] = min(2 * naps[i] + 1, LONGEST_NAP) if gap <= threshold else 0
+        asleep[i] = naps[i]
+        new = update(loss, alpha[i], a, y[i], weights[i], v[i] * inverse, 0.0, 1.0)
+        change = (new - alpha[i]) * inverse
+        alpha[i] = new
+        block_add(rows, i, change, vectors, scale, g)
+
+
+def shuffle(order: Array, seed: Any) -> None:
+    """Shuffle in place: Fisher-Yates by the splitmix64 generator, faster than NumPy's."""
+    state = np.uint64(seed)
+    for k in range(order.size - 1, 0, -1):
+        state += np.uint64(0x9E3779B97F4A7C15)
+        z = state
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        z = z ^ (z >> np.uint64(31))
+        # the high part of a 32-bit product: uniform up to k / 2^32
+        other = ((z >> np.uint64(32)) * np.uint64(k + 1)) >> np.uint64(32)
+        order[k], order[other] = order[other], order[k]
+
+
+def gap_parts(weighted: bool, vector: bool, componentwise: bool) -> dict[str, Any]:
+    """Return what `example_gap` stands for."""
+    one: Any = _weighted_gap if weighted else _plain_gap
+    gap = {"example_gap": _summed_gap, "gap_one": one} if componentwise else {"example_gap": one}
+    return gap | {"product": _vector_product if vector else _scalar_product}
+
+
+def loss_value(loss: Any, a: Floats, y: Floats) -> float:
+    """Placeholder: the loss's value."""
+    raise NotImplementedError
+
+
+def loss_conjugate(loss: Any, u: Floats, y: Floats) -> float:
+    """Placeholder: the loss's conjugate."""
+    raise NotImplementedError
+
+
+def product(a: Floats, alpha: Floats) -> float:
+    """Placeholder: <a, alpha>."""
+    raise NotImplementedError
+
+
+gap_one = example_gap
+
+
+def _scalar_product(a: Floats, alpha: Floats) -> float:
+    return a * alpha
+
+
+def _vector_product(a: Floats, alpha: Floats) -> float:
+    return np.sum(a * alpha)
+
+
+def _plain_gap(loss: Any, alpha: Floats, a: Floats, y: Floats, weight: float) -> float:
+    return loss_value(loss, a, y) + loss_conjugate(loss, -alpha, y) + product(a, alpha)
+
+
+def _weighted_gap(loss: Any, alpha: Floats, a: Floats, y: Floats, weight: float) -> float:
+    if weight == 0.0:
+        return 0.0
+    conjugate = loss_conjugate(loss, -alpha / weight, y)
+    return weight * (loss_value(loss, a, y) + conjugate) + product(a, alpha)
+
+
+def _summed_gap(loss: Any, alpha: Floats, a: Floats, y: Floats, weight: float) -> float:
+    total = 0.0
+    for k in range(alpha.size):
+        total += gap_one(loss, alpha[k], a[k], y[k], weight)
+    return total

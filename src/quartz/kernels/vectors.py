@@ -1,0 +1,113 @@
+"""How a kernel keeps z = grad g*(abar) and the averaged w of Algorithm 1.
+
+For a separable g nothing of length d is touched per iteration. z_j is computed from abar_j when it
+is read, and w = z + scale * lag, where
+
+    w <- (1 - theta) w + theta z      is   scale *= 1 - theta          (z stays)
+    z_j <- z_j + dz                   is   lag_j -= dz / scale         (w stays)
+
+Any other g keeps z and w themselves, at O(d) an iteration.
+"""
+
+from typing import Any, NamedTuple
+
+from quartz.arrays import Array
+
+TINY = 1e-100
+
+
+class LazyVectors(NamedTuple):
+    """For a separable g; `lag` is empty when w is not tracked."""
+
+    abar: Array
+    lag: Array
+
+
+class DenseVectors(NamedTuple):
+    """For any g."""
+
+    abar: Array
+    z: Array
+    w: Array
+
+
+def vector_parts(separable: bool, option: int, tracked: bool) -> dict[str, Any]:
+    """Return what the placeholders below stand for."""
+    if not separable:
+        return {
+            "coordinate": _dense_z if option == 1 else _dense_w,
+            "add_to": _dense_add,
+            "begin": _dense_begin,
+        }
+    return {
+        "coordinate": _lazy_z if option == 1 else _lazy_w,
+        "add_to": _lazy_add_tracked if tracked else _lazy_add,
+        "begin": _lazy_begin,
+    }
+
+
+def conjugate_gradient(g: Any, u: Any) -> Any:
+    """Placeholder: the regularizer's conjugate_gradient, of a coordinate or of the vector."""
+    raise NotImplementedError
+
+
+def coordinate(vectors: Any, j: Any, scale: float, g: Any) -> float:
+    """Placeholder: z_j for Option I, w_j for Option II."""
+    raise NotImplementedError
+
+
+def add_to(vectors: Any, j: Any, delta: float, scale: float, g: Any) -> None:
+    """Placeholder: add delta to abar_j while w stays what it is."""
+
+
+def begin(vectors: Any, scale: float, decay: float, g: Any) -> float:
+    """Placeholder: the primal update that opens an iteration; returns the new scale."""
+    raise NotImplementedError
+
+
+def _lazy_z(vectors: Any, j: Any, scale: float, g: Any) -> float:
+    return conjugate_gradient(g, vectors.abar[j])
+
+
+def _lazy_w(vectors: Any, j: Any, scale: float, g: Any) -> float:
+    return conjugate_gradient(g, vectors.abar[j]) + scale * vectors.lag[j]
+
+
+def _lazy_add(vectors: Any, j: Any, delta: float, scale: float, g: Any) -> None:
+    vectors.abar[j] += delta
+
+
+def _lazy_add_tracked(vectors: Any, j: Any, delta: float, scale: float, g: Any) -> None:
+    before = vectors.abar[j]
+    after = before + delta
+    vectors.abar[j] = after
+    change = conjugate_gradient(g, after) - conjugate_gradient(g, before)
+    vectors.lag[j] -= change / scale
+
+
+def _lazy_begin(vectors: Any, scale: float, decay: float, g: Any) -> float:
+    scale *= decay
+    if scale < TINY:  # fold before it underflows
+        for j in range(vectors.lag.size):
+            vectors.lag[j] *= scale
+        scale = 1.0
+    return scale
+
+
+def _dense_z(vectors: Any, j: Any, scale: float, g: Any) -> float:
+    return vectors.z[j]
+
+
+def _dense_w(vectors: Any, j: Any, scale: float, g: Any) -> float:
+    return vectors.w[j]
+
+
+def _dense_add(vectors: Any, j: Any, delta: float, scale: float, g: Any) -> None:
+    vectors.abar[j] += delta
+
+
+def _dense_begin(vectors: Any, scale: float, decay: float, g: Any) -> float:
+    vectors.z[:] = conjugate_gradient(g, vectors.abar)
+    for j in range(vectors.w.size):
+        vectors.w[j] = decay * vectors.w[j] + (1.0 - decay) * vectors.z[j]
+    return scale

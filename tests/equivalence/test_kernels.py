@@ -1,0 +1,311 @@
+"""Every compiled kernel against the reference on the same index sets, to 1e-12."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import registry
+from quartz import Plan, Problem, certify, data, losses, regularizers, samplings, solve
+from quartz.data import KroneckerBlocks, RowBlocks, StackedBlocks
+from quartz.samplings import IndexSets
+from quartz.solvers import State, reference
+from quartz.solvers.engine import CompiledEngine
+from quartz.solvers.permuted import PermutedEpochs
+
+L2, ENET, GROUP = (registry.REGULARIZERS[k] for k in (0, 1, 4))
+
+# Each line is a kernel of its own: storage, option, regularizer, primal step, weights.
+KERNELS = [
+    (losses.SmoothedHinge(), "rows, sparse", 1, L2, 1.0, False),
+    (losses.SmoothedHinge(), "rows, sparse", 2, L2, 1.0, True),
+    (losses.SquaredHinge(), "rows, sparse", 1, ENET, 10.0, True),
+    (losses.SquaredHinge(), "rows, sparse", 2, GROUP, 1.0, False),
+    (losses.Logistic(), "rows, sparse", 1, ENET, np.inf, False),
+    (losses.Logistic(), "rows, dense", 1, GROUP, np.inf, True),
+    (losses.Logistic(), "rows, dense", 2, ENET, np.inf, False),
+    (losses.Hinge(), "rows, sparse", 1, registry.REGULARIZERS[2], 1.0, True),
+    (losses.Squared(), "rows, dense", 1, registry.REGULARIZERS[3], 1.0, False),
+    (losses.EpsilonInsensitive(), "rows, sparse", 1, L2, 1.0, False),
+    (losses.Softmax(), "kronecker", 1, L2, 1.0, True),
+    (losses.Softmax(), "kronecker", 2, ENET, 1.0, False),
+    (losses.Softmax(), "stacked, sparse", 1, GROUP, 1.0, False),
+    (losses.SmoothedMulticlassHinge(), "kronecker", 1, L2, 1.0, False),
+    (losses.SmoothedMulticlassHinge(), "stacked, dense", 2, L2, np.inf, True),
+    (losses.Huber(), "stacked, sparse", 1, L2, 1.0, True),
+    (losses.SmoothedEpsilonInsensitive(), "kronecker", 2, L2, 1.0, False),
+]
+
+
+@pytest.mark.parametrize(("loss", "kind", "option", "g", "factor", "weighted"), KERNELS)
+def test_kernel_is_the_reference(loss, kind, option, g, factor, weighted):
+    rng = np.random.default_rng(0)
+    weights = rng.random(registry.N) * (np.arange(registry.N) != 4) if weighted else None
+    problem = registry.make_problem(loss, rng, kind=kind, regularizer=g, weights=weights)
+    plan = Plan.of(
+        problem, registry.SAMPLINGS["independent"], option=option, primal_step_factor=factor
+    )
+    slow, fast = State.start(problem), State.start(problem)
+    engine = CompiledEngine(plan)
+    for count in (1, 7, 40):  # sets of any size, the empty one among them
+        sets = plan.sampling.draw(rng, count)
+        reference.advance(slow, plan, sets)
+        engine.advance(fast, sets)
+        np.testing.assert_allclose(fast.alpha, slow.alpha, atol=1e-12)
+        np.testing.assert_allclose(fast.abar, slow.abar, atol=1e-12)
+        np.testing.assert_allclose(fast.w, slow.w, atol=1e-12)
+        assert (fast.iteration, fast.visited) == (slow.iteration, slow.visited)
+    engine.advance(fast, IndexSets(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int64)))
+
+
+def simple_problem(n=300, features=40, loss=None, lam=1e-3, **options):
+    X, y = data.make_classification(n, features, density=0.2, seed=3)
+    return Problem(X, y, loss or losses.SmoothedHinge(), lam, **options)
+
+
+@pytest.mark.parametrize("sampling", [samplings.Uniform(), samplings.Nice(6), samplings.Bucket(5)])
+def test_whole_runs_agree(sampling):
+    problem = simple_problem()
+    fast, slow = (solve(problem, sampling, engine=engine) for engine in ("compiled", "reference"))
+    assert fast.trace.iterations == slow.trace.iterations
+    np.testing.assert_allclose(fast.trace.gap, slow.trace.gap, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("sampling", [samplings.Uniform(), "permuted"])
+def test_float32_and_int64_indices_run_without_copies(dtype, index, sampling):
+    """The kernel reads the arrays it is given; the certificate is of these data, in float64."""
+    problem = simple_problem()
+    X = problem.data.matrix.astype(dtype)
+    X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
+    typed = Problem(X, problem.y, problem.loss, problem.lam)
+    rows = CompiledEngine(Plan.of(typed, samplings.Uniform()))._rows
+    for mine, theirs in ((rows.values, X.data), (rows.columns, X.indices), (rows.starts, X.indptr)):
+        assert np.shares_memory(mine, theirs)
+    result = solve(typed, sampling, tol=1e-9)
+    assert result.converged, result.message
+    exact = Problem(X.astype(np.float64), problem.y, problem.loss, problem.lam)
+    again = certify(exact, result.alpha, result.w, primal="quartz")
+    assert again.gap == pytest.approx(result.certificate.gap, abs=1e-14)
+
+
+def test_dense_float32():
+    problem = simple_problem(n=100)
+    X = problem.data.matrix.toarray().astype(np.float32)
+    result = solve(Problem(X, problem.y, problem.loss, problem.lam), "permuted", tol=1e-9)
+    assert result.converged
+
+
+@pytest.mark.parametrize(
+    "make", [lambda X: KroneckerBlocks(X, 3), lambda X: StackedBlocks(np.repeat(X, 3, axis=0), 3)]
+)
+def test_blocks_in_float32(make):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 4)).astype(np.float32)
+    single, double = make(X), make(X.astype(np.float64))
+    w, alpha = rng.normal(size=single.d), rng.normal(size=(20, 3))
+    np.testing.assert_allclose(single.predictions(w), double.predictions(w), rtol=1e-12)
+    np.testing.assert_allclose(single.combination(alpha), double.combination(alpha), rtol=1e-12)
+
+
+def test_incremental_abar_does_not_drift():
+    """After 300 epochs abar is that of alpha to 1e-10, and w that of the reference recursion."""
+    problem = simple_problem(n=200)
+    plan = Plan.of(problem, samplings.Uniform())
+    state, engine = State.start(problem), CompiledEngine(plan)
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        engine.advance(state, plan.sampling.draw(rng, 200))
+    exact = problem.abar(state.alpha)
+    assert np.linalg.norm(state.abar - exact) <= 1e-10 * np.linalg.norm(exact)
+    np.testing.assert_allclose(state.w, problem.conjugate_point(exact), atol=1e-8)
+
+
+def test_scale_is_folded_before_it_underflows():
+    """A primal step of 0.9 shrinks the scale below 1e-300 within one call."""
+    problem = simple_problem(n=50)
+    plan = replace(Plan.of(problem, samplings.Uniform(), option=2), primal_step=0.9)
+    slow, fast = State.start(problem), State.start(problem)
+    sets = plan.sampling.draw(np.random.default_rng(0), 800)
+    reference.advance(slow, plan, sets)
+    CompiledEngine(plan).advance(fast, sets)
+    np.testing.assert_allclose(fast.w, slow.w, atol=1e-12)
+    np.testing.assert_allclose(fast.alpha, slow.alpha, atol=1e-12)
+
+
+def test_duplicates_and_zero_rows():
+    """Threefold duplicates are summed, so their norms are right and nothing diverges."""
+    rng = np.random.default_rng(0)
+    X = sp.random_array((60, 10), density=0.3, format="coo", rng=rng)
+    keep = X.coords[0] != 7  # row 7 is empty
+    rows, columns = (np.tile(c[keep], 3) for c in X.coords)
+    order = np.argsort(rows, kind="stable")
+    indptr = np.searchsorted(rows[order], np.arange(61))
+    values = np.tile(X.data[keep], 3)[order]
+    tripled = sp.csr_array((values, columns[order], indptr), shape=(60, 10))
+    y = np.sign(rng.normal(size=60))
+    for sampling in (samplings.Uniform(), "permuted"):
+        result = solve(Problem(tripled, y, losses.SquaredHinge(), 0.01), sampling, tol=1e-8)
+        assert result.converged
+        assert result.plan.v[7] == 0
+        assert result.plan.v[0] == pytest.approx(np.sum((3 * X.toarray()[0]) ** 2))
+
+
+@pytest.mark.parametrize("lam", [1e-12, 1e-6, 1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("loss", [losses.SquaredHinge(), losses.Logistic()])
+def test_lam_from_tiny_to_huge(lam, loss):
+    """No divergence, no false certificate, convergence where it is to be had."""
+    problem = simple_problem(n=60, features=80, loss=loss, lam=lam)
+    for sampling in (samplings.Uniform(), "permuted"):
+        result = solve(problem, sampling, tol=1e-6, max_passes=300, passes_per_check=20)
+        assert result.status.value in ("converged", "pass limit")
+        assert result.certificate.gap >= -1e-12
+        assert result.converged or lam < 1e-5
+
+
+def test_imbalanced_labels():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(620, 8))
+    y = np.where(np.arange(620) % 31 == 0, 1.0, -1.0)  # 1 : 30
+    for loss in (losses.SquaredHinge(), losses.Logistic()):
+        assert solve(Problem(X, y, loss, 1e-3), "permuted", tol=1e-9).converged
+
+
+def test_identical_seed_identical_trajectory():
+    problem = simple_problem()
+    for sampling in (samplings.Nice(4), "permuted"):
+        first, again, other = (solve(problem, sampling, seed=seed, tol=1e-7) for seed in (1, 1, 2))
+        np.testing.assert_array_equal(first.alpha, again.alpha)
+        assert first.trace.gap == again.trace.gap
+        assert np.any(first.alpha != other.alpha)
+
+
+def test_time_per_iteration_does_not_grow_with_d():
+    """O(nnz) a step: columns that no example uses change neither sets, nor work, nor duals."""
+    problem = simple_problem()
+    X = problem.data.matrix
+    wide = sp.csr_array((X.data, X.indices, X.indptr), shape=(300, 5_000_000))
+    narrow, broad = (
+        solve(Problem(matrix, problem.y, problem.loss, problem.lam), tol=0, max_passes=3)
+        for matrix in (X, wide)
+    )
+    np.testing.assert_array_equal(narrow.alpha, broad.alpha)
+
+
+# The practical mode
+
+
+@pytest.mark.parametrize("loss", registry.LOSSES, ids=registry.label)
+def test_permuted_reaches_the_certified_optimum(loss):
+    rng = np.random.default_rng(0)
+    problem = registry.make_problem(loss, rng, n=40, lam=0.05, weights=rng.random(40) + 0.1)
+    tol = 1e-8 if loss.gamma > 0 else 1e-4
+    result = solve(problem, "permuted", tol=tol, max_passes=3000)
+    assert result.converged, result.message
+    other = solve(problem, tol=tol, engine="reference", max_passes=3000, passes_per_check=10)
+    assert result.certificate.primal >= other.certificate.dual - 1e-12
+    assert other.certificate.primal >= result.certificate.dual - 1e-12
+
+
+@pytest.mark.parametrize("g", registry.REGULARIZERS, ids=registry.label)
+def test_permuted_with_every_regularizer(g):
+    problem = registry.make_problem(
+        losses.SmoothedHinge(), np.random.default_rng(0), n=40, lam=0.05, regularizer=g
+    )
+    assert solve(problem, "permuted", tol=1e-8).converged
+
+
+def test_permuted_epoch_is_a_serial_pass_in_the_drawn_order():
+    """While all are awake, an epoch is Option I over a permutation, with the gaps of the time."""
+    problem = simple_problem(loss=losses.SquaredHinge())
+    epochs = PermutedEpochs(problem, np.random.default_rng(5))
+    fast, slow = State.start(problem), State.start(problem)
+    estimate = epochs.advance(fast)
+    order = np.arange(300, dtype=np.uint32)
+    epochs._shuffle(order, np.random.default_rng(5).integers(2**63, dtype=np.uint64))
+    assert sorted(order) == list(range(300))
+    gaps = []
+    for i in order:
+        z = problem.conjugate_point(slow.abar)
+        values = problem.losses(problem.data.predictions(z))[i] + problem.conjugates(slow.alpha)[i]
+        gaps.append(values + slow.alpha[i] * problem.data.predict_one(int(i), z))
+        reference.advance(slow, epochs.plan, IndexSets(np.array([0, 1]), np.array([i])))
+    np.testing.assert_allclose(fast.alpha, slow.alpha, atol=1e-12)
+    assert estimate == pytest.approx(np.mean(gaps), rel=1e-12)
+
+
+def test_shuffle_is_uniform():
+    from scipy.stats import chisquare
+
+    from quartz.kernels.compile import specialize
+    from quartz.kernels.permuted import shuffle
+
+    rng = np.random.default_rng(0)
+    compiled, counts = specialize(shuffle, {}), np.zeros((5, 5))
+    for _ in range(5000):
+        order = np.arange(5, dtype=np.uint32)
+        compiled(order, rng.integers(2**63, dtype=np.uint64))
+        counts[np.arange(5), order] += 1
+    assert chisquare(counts.ravel()).pvalue > 1e-3
+
+
+def test_sleeping_saves_visits_and_changes_no_answer():
+    X, y = data.make_classification(2000, 60, density=0.2, noise=0.01, seed=1)
+    problem = Problem(X, y, losses.SquaredHinge(), lam=1e-5)
+    result = solve(problem, "permuted", tol=1e-9)
+    assert result.converged
+    epochs = PermutedEpochs(problem, np.random.default_rng(0))
+    state, epoch = State.start(problem), 0
+    while certify(problem, state.alpha, primal="conjugate").relative_gap > 1e-9:
+        epochs._asleep[:] = 0  # the same without sleep
+        epochs.advance(state)
+        epoch += 1
+    assert result.trace.passes[-1] < 0.8 * epoch
+
+
+def test_certificates_are_few_in_practical_mode():
+    problem = simple_problem(n=2000, lam=1e-4)
+    trace = solve(problem, "permuted", tol=1e-9).trace
+    assert len(trace) <= 8
+
+
+def test_permuted_reports_limits_and_interrupts():
+    problem = simple_problem(lam=1e-5)
+    limited = solve(problem, "permuted", tol=1e-12, max_passes=3)
+    assert limited.status.value == "pass limit"
+    assert "theorem" not in limited.message  # it promises nothing here
+    assert solve(problem, "permuted", tol=0, max_seconds=0.02).status.value == "time limit"
+
+    def interrupt(state, certificate):
+        raise KeyboardInterrupt
+
+    stopped = solve(problem, "permuted", callback=interrupt)
+    assert stopped.status.value == "interrupted"
+    assert np.isfinite(stopped.certificate.gap)
+
+
+def test_permuted_refuses_what_it_does_not_do():
+    problem = simple_problem()
+    with pytest.raises(ValueError, match="Option I"):
+        solve(problem, "permuted", option=2)
+    with pytest.raises(ValueError, match="compiled engine"):
+        solve(problem, "permuted", engine="reference")
+    with pytest.raises(ValueError, match="got 'shuffled'"):
+        solve(problem, "shuffled")
+    with pytest.raises(ValueError, match="engine must be"):
+        solve(problem, engine="gpu")
+
+
+def test_rows_in_blocks_of_many_examples_use_compiled_losses():
+    """Vector losses over many examples go through a compiled loop with the same values."""
+    from quartz.losses import base
+
+    rng = np.random.default_rng(0)
+    a, y = rng.normal(size=(base._MANY + 1, 3)), rng.integers(3, size=base._MANY + 1)
+    loss = losses.Softmax()
+    by_hand = [loss.value(*pair) for pair in zip(a, y, strict=True)]
+    np.testing.assert_allclose(base.values(loss, a, y), by_hand, rtol=1e-12)
+    assert RowBlocks(a).n == len(by_hand)
+    assert regularizers.L2().separable

@@ -1,0 +1,148 @@
+"""The compiler of kernels and its cache on disk: no stale, foreign or mixed-up code."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+from quartz.kernels.compile import specialize
+
+LOSS = """
+from typing import NamedTuple
+import numpy as np
+
+def half_square(r):
+    return {factor} * r * r
+
+class {name}(NamedTuple):
+    @property
+    def gamma(self):
+        return 1.0 / (2 * {factor})
+
+    def value(self, a, y):
+        return half_square(a - y)
+
+    def gradient(self, a, y):
+        return 2 * {factor} * (a - y)
+
+    def conjugate(self, u, y):
+        return u * y + u * u / (4 * {factor})
+
+    def step(self, alpha, a, y, q):
+        return (y - a + q * alpha) / (q + 1 / (2 * {factor}))
+"""
+
+SCRIPT = """
+import numpy as np
+from quartz import Problem, solve
+from quartz.kernels import compile
+from {module} import {name}
+result = solve(Problem(np.eye(3), np.ones(3), {name}(), lam=0.1), tol=1e-12)
+(dispatcher,) = [
+    compiled
+    for kernel in compile.SPECIALIZED
+    if kernel._kernel.__name__ == "advance_rows"
+    for compiled in kernel._compiled.values()
+]
+print(result.converged, round(float(result.w[0]), 6), sum(dispatcher.stats.cache_hits.values()))
+"""
+
+
+def run(folder, cache, module="mylosses", name="Mine", factor=None):
+    """Write the loss if asked to, solve in a new process; returns converged, w_0, cache hits."""
+    folder.mkdir(exist_ok=True)
+    if factor is not None:
+        (folder / f"{module}.py").write_text(LOSS.format(name=name, factor=factor))
+    code = textwrap.dedent(SCRIPT.format(module=module, name=name))
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(folder)}
+    shown = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, cwd=folder
+    )
+    assert shown.returncode == 0, shown.stderr
+    converged, w, hits = shown.stdout.split()
+    return converged == "True", float(w), int(hits)
+
+
+def optimum(factor):
+    """argmin of factor (w - 1)^2 / 3 + 0.05 w^2, coordinate by coordinate."""
+    return round(2 * factor / 3 / (2 * factor / 3 + 0.1), 6)
+
+
+def test_cache_is_used_and_never_stale(tmp_path):
+    """A second process loads the kernel; one after an edit of the loss compiles it anew."""
+    cache, folder = tmp_path / "cache", tmp_path / "one"
+    assert run(folder, cache, factor=0.5) == (True, optimum(0.5), 0)
+    assert run(folder, cache) == (True, optimum(0.5), 1)
+    # the edit is in a helper that the loss's methods call
+    assert run(folder, cache, factor=0.25) == (True, optimum(0.25), 0)
+    assert run(folder, cache, factor=0.5) == (True, optimum(0.5), 1)
+
+
+def test_a_class_of_another_program_does_not_break_the_cache(tmp_path):
+    """Numba would unpickle the other program's loss, which is not to be imported here."""
+    cache = tmp_path / "cache"
+    assert run(tmp_path / "one", cache, "first_losses", "First", 0.5) == (True, optimum(0.5), 0)
+    assert run(tmp_path / "two", cache, "second_losses", "Second", 0.5) == (True, optimum(0.5), 0)
+    assert run(tmp_path / "two", cache, "second_losses", "Second") == (True, optimum(0.5), 1)
+
+
+def outer(x):
+    return helper(x) + placeholder(x)
+
+
+def helper(x):
+    return inner(x) * 2
+
+
+def inner(x):
+    return x + 1
+
+
+def placeholder(x):
+    raise NotImplementedError
+
+
+def square(x):
+    return x * x
+
+
+def cube(x):
+    return x * x * x
+
+
+def test_placeholders_and_helpers_are_linked():
+    assert specialize(outer, {"placeholder": square})(3.0) == 8 + 9
+    assert specialize(outer, {"placeholder": cube})(3.0) == 8 + 27
+    assert outer.__globals__["helper"] is helper  # the original is untouched
+
+
+def test_each_signature_is_compiled_by_itself():
+    kernel = specialize(outer, {"placeholder": square})
+    kernel(3.0)
+    kernel(np.float32(3.0))
+    names = {compiled.py_func.__qualname__ for compiled in kernel._compiled.values()}
+    assert len(names) == len(kernel._compiled) >= 2
+
+
+def test_function_without_source_runs_uncached():
+    namespace = {}
+    exec("def made_up(x):\n    return x + 40", namespace)
+    kernel = specialize(outer, {"placeholder": namespace["made_up"]})
+    assert kernel(1.0) == 4 + 41
+    assert kernel._source is None
+
+
+def test_loss_that_cannot_be_compiled_says_what_to_do():
+    from quartz import Problem, losses, solve
+
+    class Opaque(losses.Squared):
+        def step(self, alpha, a, y, q):
+            return float(str(super().step(alpha, a, y, q)))
+
+    problem = Problem(np.eye(3), np.ones(3), Opaque(), lam=0.1)
+    with pytest.raises(TypeError, match=r'cannot be compiled.*engine="reference"'):
+        solve(problem)
+    assert solve(problem, engine="reference").converged
