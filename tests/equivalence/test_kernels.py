@@ -9,6 +9,8 @@ import scipy.sparse as sp
 import registry
 from quartz import Plan, Problem, certify, data, losses, regularizers, samplings, solve
 from quartz.data import KroneckerBlocks, RowBlocks, StackedBlocks
+from quartz.kernels.compile import specialize
+from quartz.kernels.permuted import shuffle
 from quartz.samplings import IndexSets
 from quartz.solvers import State, reference
 from quartz.solvers.engine import CompiledEngine
@@ -222,9 +224,10 @@ def test_permuted_epoch_is_a_serial_pass_in_the_drawn_order():
     problem = simple_problem(loss=losses.SquaredHinge())
     epochs = PermutedEpochs(problem, np.random.default_rng(5))
     fast, slow = State.start(problem), State.start(problem)
-    estimate = epochs.advance(fast)
+    estimate = epochs.advance(fast, wanted=0.0)
     order = np.arange(300, dtype=np.uint32)
-    epochs._shuffle(order, np.random.default_rng(5).integers(2**63, dtype=np.uint64))
+    seed = np.random.default_rng(5).integers(2**63, dtype=np.uint64)
+    specialize(shuffle, {})(order, seed + np.uint64(1))
     assert sorted(order) == list(range(300))
     gaps = []
     for i in order:
@@ -238,9 +241,6 @@ def test_permuted_epoch_is_a_serial_pass_in_the_drawn_order():
 
 def test_shuffle_is_uniform():
     from scipy.stats import chisquare
-
-    from quartz.kernels.compile import specialize
-    from quartz.kernels.permuted import shuffle
 
     rng = np.random.default_rng(0)
     compiled, counts = specialize(shuffle, {}), np.zeros((5, 5))
@@ -257,10 +257,10 @@ def test_sleeping_saves_visits_and_changes_no_answer():
     result = solve(problem, "permuted", tol=1e-9)
     assert result.converged
     epochs = PermutedEpochs(problem, np.random.default_rng(0))
-    state, epoch = State.start(problem), 0
+    state, epoch = State.start(problem), 0  # a call is one epoch when all are awake
     while certify(problem, state.alpha, primal="conjugate").relative_gap > 1e-9:
         epochs._asleep[:] = 0  # the same without sleep
-        epochs.advance(state)
+        epochs.advance(state, wanted=0.0)
         epoch += 1
     assert result.trace.passes[-1] < 0.8 * epoch
 

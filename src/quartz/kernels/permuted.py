@@ -1,4 +1,4 @@
-"""The kernel of the practical mode: one epoch in a given order, with the gap estimated on the way.
+"""The kernels of the practical mode: epochs in random order, with the gap estimated on the way.
 
 Before its update each example's Fenchel-Young gap f_i = phi_i(a) + phi_i*(-alpha_i) + a alpha_i at
 the current z is stored. Their mean estimates the duality gap of (z, alpha) for free, and an example
@@ -25,27 +25,102 @@ def example_gap(loss: Any, alpha: Floats, a: Floats, y: Floats, weight: float) -
     raise NotImplementedError
 
 
-def epoch_rows(
-    rows: Any,
+def run_epochs(
     order: Array,
+    seed: Any,
+    gaps: Array,
+    naps: Array,
+    asleep: Array,
+    wanted: float,
+    rows: Any,
     y: Array,
     weights: Array,
     alpha: Array,
     v: Array,
+    loss: Any,
+    g: Any,
+    vectors: Any,
+    inverse: float,
+) -> tuple[int, float]:
+    """One epoch or more, until n examples were visited or the mean gap is at most `wanted`.
+
+    Returns the number of visits and the mean gap, summed anew after each epoch: a running sum would
+    lose small gaps to cancellation, and then every example would sleep.
+    """
+    visited, mean = 0, float(np.mean(gaps))
+    while True:
+        awake = 0
+        for i in range(order.size):
+            if asleep[i] > 0:
+                asleep[i] -= 1
+            else:
+                order[awake] = i
+                awake += 1
+        seed += np.uint64(1)
+        shuffle(order[:awake], seed)
+        threshold = SETTLED * mean if np.isfinite(mean) else -np.inf
+        epoch(
+            order[:awake],
+            gaps,
+            naps,
+            asleep,
+            threshold,
+            rows,
+            y,
+            weights,
+            alpha,
+            v,
+            loss,
+            g,
+            vectors,
+            inverse,
+        )
+        visited += awake
+        mean = float(np.mean(gaps))
+        if visited >= order.size or mean <= wanted:
+            return visited, mean
+
+
+def epoch(
+    order: Array,
     gaps: Array,
     naps: Array,
     asleep: Array,
     threshold: float,
+    rows: Any,
+    y: Array,
+    weights: Array,
+    alpha: Array,
+    v: Array,
     loss: Any,
     g: Any,
     vectors: Any,
     inverse: float,
 ) -> None:
-    """Update the examples of `order` one after another, examples with one column.
+    """Placeholder: update the examples of `order` one after another.
 
     An example whose gap is at most `threshold` sleeps for `asleep` epochs after this one, longer
     each time in a row (`naps`).
     """
+
+
+def epoch_rows(
+    order: Array,
+    gaps: Array,
+    naps: Array,
+    asleep: Array,
+    threshold: float,
+    rows: Any,
+    y: Array,
+    weights: Array,
+    alpha: Array,
+    v: Array,
+    loss: Any,
+    g: Any,
+    vectors: Any,
+    inverse: float,
+) -> None:
+    """`epoch` for examples with one column."""
     last = order.size - 1
     for k in range(order.size):
         later = order[min(k + AHEAD, last)]
@@ -67,22 +142,22 @@ def epoch_rows(
 
 
 def epoch_blocks(
-    rows: Any,
     order: Array,
-    y: Array,
-    weights: Array,
-    alpha: Array,
-    v: Array,
     gaps: Array,
     naps: Array,
     asleep: Array,
     threshold: float,
+    rows: Any,
+    y: Array,
+    weights: Array,
+    alpha: Array,
+    v: Array,
     loss: Any,
     g: Any,
     vectors: Any,
     inverse: float,
 ) -> None:
-    """The same for examples with m > 1 columns."""
+    """`epoch` for examples with m > 1 columns."""
     a = np.empty(alpha.shape[1])
     for k in range(order.size):
         i = np.uint64(order[k])

@@ -113,10 +113,10 @@ def solve(
                 passes = state.visited / problem.n
                 seconds = time.perf_counter() - began
                 out = passes >= max_passes or seconds >= max_seconds
-                if not run.state_is_finite():
-                    status = Status.DIVERGED
-                    break
                 if out or run.is_due(estimate):
+                    if not run.state_is_finite():
+                        status = Status.DIVERGED
+                        break
                     certificate = run.certify(estimate)
                     steps.refresh(state, certificate)
                     show(certificate.relative_gap, passes)
@@ -127,7 +127,7 @@ def solve(
                         break
                 elif estimate is not None:
                     show(estimate / abs(run.best.primal), passes)
-                estimate = steps.advance(state)
+                estimate = steps.advance(state, run.wanted())
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
             if run.has_moved() and run.state_is_finite():
@@ -142,8 +142,8 @@ class _Steps(Protocol):
 
     plan: Plan
 
-    def advance(self, state: State) -> float | None:
-        """Advance; return an estimate of the gap if there is one."""
+    def advance(self, state: State, wanted: float) -> float | None:
+        """Advance; return an estimate of the gap if there is one, as soon as it is `wanted`."""
 
     def refresh(self, state: State, certificate: Certificate) -> None:
         """Take over what a certificate computed from scratch."""
@@ -164,7 +164,7 @@ class _SampledSteps:
         self.plan = plan
         self._states = iterate(plan, state, rng, chunk, engine, tracked)
 
-    def advance(self, state: State) -> None:
+    def advance(self, state: State, wanted: float) -> None:
         next(self._states)
 
     def refresh(self, state: State, certificate: Certificate) -> None:
@@ -182,7 +182,7 @@ class _Run:
     ) -> None:
         self._problem, self._state, self._primal = problem, state, primal
         self._tol, self._began = tol, began
-        self._retry_at = self._last_estimate = np.inf
+        self._estimate_then = np.inf  # at the last certificate
         self.trace = Trace()
 
     def state_is_finite(self) -> bool:
@@ -192,15 +192,17 @@ class _Run:
         """Whether the state is newer than the last certificate."""
         return not len(self.trace) or self._state.iteration > self.trace.iterations[-1]
 
+    def wanted(self) -> float:
+        """The estimate of the gap at which to certify next: for success, or for the record.
+
+        After a certificate that failed, the estimate must halve first.
+        """
+        target = min(self._tol * abs(self.best.primal), 0.5 * self._estimate_then)
+        return max(target, _NEXT_RECORD * self._estimate_then)
+
     def is_due(self, estimate: float | None) -> bool:
-        """Without an estimate always; with one when it promises success, or a record."""
-        if estimate is None or not len(self.trace):
-            return True
-        # an estimate is a mean over the last epoch: by its end the gap has fallen further
-        fall = min(1.0, estimate / self._last_estimate) or 1.0
-        self._last_estimate = estimate
-        target = min(self._tol * abs(self.best.primal) / np.sqrt(fall), self._retry_at)
-        return estimate <= max(target, _NEXT_RECORD * self.best.gap)
+        """Whether to certify: without an estimate always; also if it is not a number."""
+        return estimate is None or not estimate > self.wanted()
 
     def certify(self, estimate: float | None) -> Certificate:
         state = self._state
@@ -209,8 +211,7 @@ class _Run:
         self.trace.record(state.iteration, passes, seconds, certificate)
         if len(self.trace) == 1 or certificate.gap < self.best.gap:
             self.best, self.alpha = certificate, state.alpha.copy()
-        if estimate is not None:
-            self._retry_at = 0.5 * estimate
+        self._estimate_then = certificate.gap if estimate is None else estimate
         return certificate
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from quartz.certificate import Certificate
 from quartz.kernels.blocks import block_parts
 from quartz.kernels.compile import specialize
-from quartz.kernels.permuted import SETTLED, epoch_blocks, epoch_rows, gap_parts, shuffle
+from quartz.kernels.permuted import epoch_blocks, epoch_rows, gap_parts, run_epochs
 from quartz.kernels.rows import as_rows, row_parts
 from quartz.kernels.updates import update_parts
 from quartz.kernels.vectors import DenseVectors, LazyVectors, vector_parts
@@ -48,17 +48,18 @@ class PermutedEpochs:
         self._rows = as_rows(problem.data.matrix)
         self._weights = weights_or_ones(problem)
         self._separable = is_separable(problem.regularizer)
-        self._index = np.uint32 if n <= np.iinfo(np.uint32).max else np.uint64
+        index = np.uint32 if n <= np.iinfo(np.uint32).max else np.uint64
+        self._order = np.empty(n, dtype=index)
         self._gaps = np.full(n, np.inf)
         self._naps = np.zeros(n, dtype=np.int8)
         self._asleep = np.zeros(n, dtype=np.int8)
         componentwise = m > 1 and not is_vector(problem.loss)
         parts = loss_parts(problem)
         parts["loss_step"] = getattr(type(problem.loss), "quick_step", parts["loss_step"])
-        self._shuffle = specialize(shuffle, {})
         self._kernel = specialize(
-            epoch_rows if m == 1 else epoch_blocks,
+            run_epochs,
             parts
+            | {"epoch": epoch_rows if m == 1 else epoch_blocks}
             | row_parts(self._rows)
             | block_parts(problem.data)
             | vector_parts(self._separable, option=1, tracked=False)
@@ -66,39 +67,39 @@ class PermutedEpochs:
             | gap_parts(weighted, is_vector(problem.loss), componentwise),
         )
 
-    def advance(self, state: State) -> float:
-        """Do one epoch; return an estimate of the gap."""
+    def advance(self, state: State, wanted: float) -> float:
+        """Do epochs of about a pass together, or until the estimate of the gap is `wanted`.
+
+        Returns that estimate. `state.w` is left alone: w = z.
+        """
         problem = self.plan.problem
-        awake = np.flatnonzero(self._asleep == 0).astype(self._index)
-        self._asleep -= self._asleep > 0
-        self._shuffle(awake, self._rng.integers(2**63, dtype=np.uint64))
-        mean = float(self._gaps.mean())
-        z = problem.conjugate_point(state.abar)
         empty = np.empty(0)
-        self._kernel(
+        vectors: LazyVectors | DenseVectors = LazyVectors(state.abar, empty)
+        if not self._separable:
+            vectors = DenseVectors(state.abar, np.empty_like(state.abar), empty)
+        visited, mean = self._kernel(
+            self._order,
+            self._rng.integers(2**63, dtype=np.uint64),
+            self._gaps,
+            self._naps,
+            self._asleep,
+            wanted,
             self._rows,
-            awake,
             problem.y,
             self._weights,
             state.alpha,
             self.plan.v,
-            self._gaps,
-            self._naps,
-            self._asleep,
-            SETTLED * mean if np.isfinite(mean) else -np.inf,
             problem.loss,
             problem.regularizer,
-            LazyVectors(state.abar, empty)
-            if self._separable
-            else DenseVectors(state.abar, z.copy(), empty),
+            vectors,
             1.0 / (problem.lam * problem.n),
         )
-        state.w = problem.conjugate_point(state.abar).copy()
-        state.iteration += awake.size
-        state.visited += awake.size
-        return float(self._gaps.mean())  # summed anew: a running sum would lose small gaps
+        state.iteration += visited
+        state.visited += visited
+        return mean
 
     def refresh(self, state: State, certificate: Certificate) -> None:
-        """Take over abar from scratch, and wake all examples."""
+        """Take over abar from scratch and w = z, and wake all examples."""
         state.abar[:] = certificate.abar
+        state.w = certificate.w
         self._asleep[:] = 0

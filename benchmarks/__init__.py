@@ -1,0 +1,1 @@
+"""Measurements: run them as modules from the root of the project."""
