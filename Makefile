@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
 
-.PHONY: demo test lint format clean
+.PHONY: demo test lint format bench clean
 
 demo: $(INSTALLED)
 	$(BIN)/python examples/demo.py
@@ -16,12 +16,22 @@ lint: $(INSTALLED)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+bench: .venv/bench
+	$(BIN)/python -m benchmarks.limits
+	$(BIN)/python -m benchmarks.compare $(BENCH)
+
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+# Peers that cannot be installed here are left out, and the benchmark says so.
+.venv/bench: $(INSTALLED)
+	for peer in liblinear-official cyanure snapml sklearn-contrib-lightning; do \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check $$peer || true; done
+	touch $@
 
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Quartz needs Python 3.11 or newer; set PYTHON=...")'

@@ -31,7 +31,7 @@ LOSSES = {
     "ridge": losses.Squared(),
 }
 LAMS = {"1/sqrt(n)": lambda n: n**-0.5, "1/n": lambda n: 1 / n, "1/(10n)": lambda n: 0.1 / n}
-QUICK = {"data": ["a9a", "news20"], "losses": ["squared hinge", "logistic"], "lams": ["1/n"]}
+QUICK = {"data": ["a9a", "ijcnn1"], "losses": ["squared hinge", "logistic"], "lams": ["1/n"]}
 
 
 def timed(function):

@@ -50,6 +50,7 @@ def text_like(n, d, density, seed=0):
     X.data *= np.log(n / np.bincount(words, minlength=d).clip(1))[X.indices]
     norms = np.sqrt(X.power(2).sum(axis=1)).clip(1e-12)
     X = sp.csr_array(sp.diags_array(1 / norms) @ X)
+    X.sum_duplicates()
     truth = rng.normal(size=d) * (rng.random(d) < 0.1)
     y = np.where(X @ truth + 0.1 * rng.normal(size=n) > 0, 1.0, -1.0)
     X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)

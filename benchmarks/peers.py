@@ -61,6 +61,8 @@ def linear_svc(dual):
 
 def logistic_regression(solver):
     def settings(X, y, lam):
+        if solver == "newton-cholesky" and X.shape[1] > 5000:
+            raise MemoryError("a dense d x d Hessian does not fit")
         from sklearn.linear_model import LogisticRegression
 
         C = 1 / (lam * X.shape[0])

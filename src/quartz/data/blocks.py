@@ -124,10 +124,11 @@ class RowBlocks(Blocks):
     def squared_norms(
         self, row_weights: Array | None = None, offsets: Array | float = 0.0
     ) -> Array:
-        squares = storage.product(self.matrix, self.matrix)
         weights = np.ones(self.d) if row_weights is None else row_weights
-        norms = np.asarray(squares @ weights)
-        return norms + offsets * squares.sum(axis=1) if np.any(offsets) else norms
+        norms = storage.squared_multiply(self.matrix, weights)
+        if np.any(offsets):
+            norms += offsets * storage.squared_multiply(self.matrix, np.ones(self.d))
+        return norms
 
     def gram_products(self, alpha: Array) -> Array:
         return self.squared_norms() * alpha

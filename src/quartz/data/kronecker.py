@@ -47,11 +47,12 @@ class KroneckerBlocks(Blocks):
     def squared_norms(
         self, row_weights: Array | None = None, offsets: Array | float = 0.0
     ) -> Array:
-        squares = storage.product(self.matrix, self.matrix)
         weights = np.ones(self.d) if row_weights is None else row_weights
         # sum_j c_j A_ji' A_ji is diagonal here: entry k sums c over the rows of output k
-        norms = np.asarray(squares @ self._square(weights)).max(axis=1)
-        return norms + offsets * squares.sum(axis=1) if np.any(offsets) else norms
+        norms = storage.squared_multiply(self.matrix, self._square(weights)).max(axis=1)
+        if np.any(offsets):
+            norms += offsets * storage.squared_multiply(self.matrix, np.ones(self.features))
+        return norms
 
     def gram_products(self, alpha: Array) -> Array:
         return self.squared_norms()[:, None] * alpha

@@ -7,6 +7,8 @@ import scipy.sparse as sp
 
 from quartz.arrays import Array, Matrix
 
+_ENTRIES = 200_000
+
 
 def canonical(X: Any, name: str = "X") -> Matrix:
     """Return `X` as finite float32/float64 CSR (sorted, no duplicates, no zeros) or dense.
@@ -50,6 +52,15 @@ def multiply_transposed(X: Matrix, x: Array) -> Array:
     return columns[0] if x.ndim == 1 else np.column_stack(columns)
 
 
+def squared_multiply(X: Matrix, weights: Array) -> Array:
+    """(X o X) weights in float64, a part at a time to spare memory."""
+    rows = X.shape[0]
+    entries = X.size if isinstance(X, np.ndarray) else X.nnz
+    step = max(1, int(_ENTRIES * rows / max(entries, 1)))
+    parts = (X[start : start + step] for start in range(0, rows, step))
+    return np.concatenate([product(part, part) @ weights for part in parts])
+
+
 def product(X: Matrix, Y: Matrix) -> Matrix:
     """Return the elementwise product of two matrices of one storage, in float64."""
     with np.errstate(over="ignore"):  # the plan of a run refuses infinite norms
@@ -85,7 +96,7 @@ def _canonical_sparse(X: Any, name: str) -> Matrix:
     if np.count_nonzero(X.data) < X.nnz:
         X = X.copy()
         X.eliminate_zeros()
-    bad = np.flatnonzero(~np.isfinite(X.data))
+    bad = _not_finite(X.data)
     if bad.size:
         i = int(np.searchsorted(X.indptr, bad[0], side="right")) - 1
         _raise_not_finite(name, i, int(X.indices[bad[0]]), X.data[bad[0]])
@@ -97,11 +108,19 @@ def _canonical_dense(X: Any, name: str) -> Matrix:
     _check_dimensions(X, name)
     X = np.ascontiguousarray(X, dtype=_float_dtype(X.dtype, name))
     _check_shape(X.shape, name)
-    bad = np.argwhere(~np.isfinite(X))
+    bad = _not_finite(X)
     if bad.size:
-        i, j = map(int, bad[0])
+        i, j = map(int, np.unravel_index(bad[0], X.shape))
         _raise_not_finite(name, i, j, X[i, j])
     return X
+
+
+def _not_finite(values: Array) -> Array:
+    """Flat positions of NaN and infinity; the sum tells cheaply that there are none."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(np.sum(values, dtype=np.float64)):
+            return np.empty(0, dtype=np.int64)
+    return np.flatnonzero(~np.isfinite(values))
 
 
 def _check_dimensions(X: Any, name: str) -> None:

@@ -1,0 +1,107 @@
+"""How near the kernel is to the limits: streaming speed, growth, memory, start-up.
+
+    python -m benchmarks.limits
+
+Streaming limit: one in-order pass X @ w over the same arrays. An epoch visits every example once in
+random order, reads its row twice and updates abar.
+"""
+
+import subprocess
+import sys
+import time
+import tracemalloc
+
+import numpy as np
+
+from benchmarks import datasets
+from quartz import Problem, losses, solve
+from quartz.solvers import State
+from quartz.solvers.permuted import PermutedEpochs
+
+START_UP = {
+    "import quartz": "import quartz",
+    "import NumPy, SciPy, Numba": "import numpy, scipy.sparse, numba",
+    "import all and solve, cached": (
+        "import numpy as np; from quartz import Problem, losses, solve; "
+        "solve(Problem(np.eye(3), [1., -1., 1.], losses.Logistic(), lam=.1), 'permuted')"
+    ),
+}
+
+
+def best_of(function, repeats=7):
+    times = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - began)
+    return min(times)
+
+
+def epoch_seconds(X, y, loss):
+    """Best time of a full epoch, from the same start each time, nobody asleep."""
+    problem = Problem(X, y, loss, lam=1 / X.shape[0])
+    epochs = PermutedEpochs(problem, np.random.default_rng(0))
+    state = State.start(problem)
+
+    def epoch():
+        epochs._asleep[:] = 0
+        epochs.advance(state, wanted=-1.0)
+
+    epoch()
+    return best_of(epoch)
+
+
+def streaming():
+    print("epoch in units of one in-order X @ w (side by side, best of 7)")
+    for name in datasets.NAMES:
+        try:
+            X, y = datasets.load(name)
+        except FileNotFoundError as error:
+            print(f"  {name}: skipped. {error}")
+            continue
+        w = np.random.default_rng(0).normal(size=X.shape[1])
+        stream = best_of(lambda X=X, w=w: X @ w)
+        ratios = [
+            f"{type(loss).__name__} {epoch_seconds(X, y, loss) / stream:.1f}"
+            for loss in (losses.SquaredHinge(), losses.Logistic())
+        ]
+        print(f"  {name:12} stream {stream * 1e3:7.2f} ms   " + "   ".join(ratios))
+
+
+def growth():
+    print("epoch as n grows, about 90 nonzeros a row (linear growth: equal ns per nonzero)")
+    for n in (50_000, 100_000, 200_000, 400_000):
+        X, y = datasets.text_like(n, 47_000, 0.0016)
+        seconds = epoch_seconds(X, y, losses.SquaredHinge())
+        print(f"  n = {n:>7,}  {seconds:.3f} s  {seconds / X.nnz * 1e9:.2f} ns per nonzero")
+
+
+def memory():
+    """Peak beyond X of a solve, against the vectors alpha, v, p, w, z, s and order."""
+    X, y = datasets.text_like(400_000, 47_000, 0.0016)
+    tracemalloc.start()
+    solve(Problem(X, y, losses.SquaredHinge(), lam=1 / X.shape[0]), "permuted", tol=1e-6)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    vectors = 8 * (4 * X.shape[0] + 3 * X.shape[1])
+    size = X.data.nbytes + X.indices.nbytes
+    print(
+        f"peak memory beyond X ({size / 1e6:.0f} MB): {peak / 1e6:.0f} MB, {peak / vectors:.1f} x"
+    )
+    print(f"  the vectors alpha, v, p, w, z, s and order ({vectors / 1e6:.0f} MB)")
+
+
+def start_up():
+    print("start-up of a new process, best of 3")
+    for name, code in START_UP.items():
+        command = [sys.executable, "-c", code]
+        subprocess.run(command, check=True)
+        seconds = best_of(lambda command=command: subprocess.run(command, check=True), 3)
+        print(f"  {name:28} {seconds:.2f} s")
+
+
+if __name__ == "__main__":
+    streaming()
+    growth()
+    memory()
+    start_up()
