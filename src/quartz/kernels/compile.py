@@ -40,10 +40,6 @@ def _compiled_barrier(x, lower, upper):  # type: ignore[no-untyped-def]
 Parts = Mapping[str, Callable[..., Any]]
 
 
-SPECIALIZED: list["Specialized"] = []
-"""All of this process, to look at."""
-
-
 def specialize(kernel: Callable[..., Any], parts: Parts) -> "Specialized":
     """Return `kernel`, to be compiled when called, with the placeholders in `parts` replaced.
 
@@ -58,8 +54,7 @@ def specialize(kernel: Callable[..., Any], parts: Parts) -> "Specialized":
 
 @cache
 def _specialize(kernel: FunctionType, parts: tuple[tuple[str, Any], ...]) -> "Specialized":
-    SPECIALIZED.append(Specialized(kernel, dict(parts)))
-    return SPECIALIZED[-1]
+    return Specialized(kernel, dict(parts))
 
 
 class Specialized:
