@@ -16,8 +16,8 @@ lint: $(INSTALLED)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# Against other solvers: hours; `make bench BENCH=--quick` takes two minutes.
 bench: .venv/bench
-	$(BIN)/python -m benchmarks.limits
 	$(BIN)/python -m benchmarks.compare $(BENCH)
 
 format: $(INSTALLED)
