@@ -1,21 +1,11 @@
-"""Seconds to draw index sets at n = 10^6: best of five. Run: python benchmarks/draws.py."""
-
-import time
+"""Seconds to draw index sets at n = 10^6: best of seven. Run: python -m benchmarks.draws."""
 
 import numpy as np
 
+from benchmarks.timing import best_of
 from quartz import samplings
 
 N = 1_000_000
-
-
-def best_of(function, repeats=5):
-    times = []
-    for _ in range(repeats):
-        began = time.perf_counter()
-        function()
-        times.append(time.perf_counter() - began)
-    return min(times)
 
 
 def main():

@@ -8,12 +8,12 @@ random order, reads its row twice and updates abar.
 
 import subprocess
 import sys
-import time
 import tracemalloc
 
 import numpy as np
 
 from benchmarks import datasets
+from benchmarks.timing import best_of
 from quartz import Problem, losses, solve
 from quartz.solvers import State
 from quartz.solvers.permuted import PermutedEpochs
@@ -26,15 +26,6 @@ START_UP = {
         "solve(Problem(np.eye(3), [1., -1., 1.], losses.Logistic(), lam=.1), 'permuted')"
     ),
 }
-
-
-def best_of(function, repeats=7):
-    times = []
-    for _ in range(repeats):
-        began = time.perf_counter()
-        function()
-        times.append(time.perf_counter() - began)
-    return min(times)
 
 
 def epoch_seconds(X, y, loss):

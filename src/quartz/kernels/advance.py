@@ -1,10 +1,9 @@
 """The kernels of Algorithm 1: the compiled twins of `quartz.solvers.reference.advance`."""
 
-from typing import Any
-
 import numpy as np
 
 from quartz.arrays import Array
+from quartz.kernels.arguments import Examples, Model
 from quartz.kernels.blocks import block_add, block_dot
 from quartz.kernels.rows import AHEAD, add, dot, prefetch_row
 from quartz.kernels.updates import update
@@ -12,29 +11,22 @@ from quartz.kernels.vectors import begin
 
 
 def advance_rows(
-    rows: Any,
     indptr: Array,
     indices: Array,
-    y: Array,
-    weights: Array,
-    alpha: Array,
-    v: Array,
     p: Array,
     theta: float,
-    pending: Array,
-    loss: Any,
-    g: Any,
-    vectors: Any,
-    scale: float,
     decay: float,
-    inverse: float,
+    pending: Array,
+    examples: Examples,
+    model: Model,
 ) -> float:
     """Iterate over index sets, examples with one column; returns the scale of the lag.
 
-    `inverse` is 1 / (lam n); `pending` holds the new duals of one set, all of which see the same
-    z and w.
+    `pending` holds the new duals of one set, all of which see the same z and w.
     """
-    last = indices.size - 1
+    rows, y, weights, alpha, v = examples
+    loss, g, vectors, inverse = model
+    last, scale = indices.size - 1, 1.0
     for t in range(indptr.size - 1):
         scale = begin(vectors, scale, decay, g)
         first, after = indptr[t], indptr[t + 1]
@@ -54,25 +46,19 @@ def advance_rows(
 
 
 def advance_blocks(
-    rows: Any,
     indptr: Array,
     indices: Array,
-    y: Array,
-    weights: Array,
-    alpha: Array,
-    v: Array,
     p: Array,
     theta: float,
-    pending: Array,
-    loss: Any,
-    g: Any,
-    vectors: Any,
-    scale: float,
     decay: float,
-    inverse: float,
+    pending: Array,
+    examples: Examples,
+    model: Model,
 ) -> float:
     """The same for examples with m > 1 columns."""
-    a = np.empty(alpha.shape[1])
+    rows, y, weights, alpha, v = examples
+    loss, g, vectors, inverse = model
+    a, scale = np.empty(alpha.shape[1]), 1.0
     for t in range(indptr.size - 1):
         scale = begin(vectors, scale, decay, g)
         first, after = indptr[t], indptr[t + 1]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from quartz.arrays import Array, Floats
+from quartz.kernels.arguments import Examples, Model
 from quartz.kernels.blocks import block_add, block_dot
 from quartz.kernels.prefetch import prefetch_element
 from quartz.kernels.rows import AHEAD, add, dot, prefetch_row
@@ -32,15 +33,8 @@ def run_epochs(
     naps: Array,
     asleep: Array,
     wanted: float,
-    rows: Any,
-    y: Array,
-    weights: Array,
-    alpha: Array,
-    v: Array,
-    loss: Any,
-    g: Any,
-    vectors: Any,
-    inverse: float,
+    examples: Examples,
+    model: Model,
 ) -> tuple[int, float]:
     """One epoch or more, until n examples were visited or the mean gap is at most `wanted`.
 
@@ -59,22 +53,7 @@ def run_epochs(
         seed += np.uint64(1)
         shuffle(order[:awake], seed)
         threshold = SETTLED * mean if np.isfinite(mean) else -np.inf
-        epoch(
-            order[:awake],
-            gaps,
-            naps,
-            asleep,
-            threshold,
-            rows,
-            y,
-            weights,
-            alpha,
-            v,
-            loss,
-            g,
-            vectors,
-            inverse,
-        )
+        epoch(order[:awake], gaps, naps, asleep, threshold, examples, model)
         visited += awake
         mean = float(np.mean(gaps))
         if visited >= order.size or mean <= wanted:
@@ -87,15 +66,8 @@ def epoch(
     naps: Array,
     asleep: Array,
     threshold: float,
-    rows: Any,
-    y: Array,
-    weights: Array,
-    alpha: Array,
-    v: Array,
-    loss: Any,
-    g: Any,
-    vectors: Any,
-    inverse: float,
+    examples: Examples,
+    model: Model,
 ) -> None:
     """Placeholder: update the examples of `order` one after another.
 
@@ -110,17 +82,12 @@ def epoch_rows(
     naps: Array,
     asleep: Array,
     threshold: float,
-    rows: Any,
-    y: Array,
-    weights: Array,
-    alpha: Array,
-    v: Array,
-    loss: Any,
-    g: Any,
-    vectors: Any,
-    inverse: float,
+    examples: Examples,
+    model: Model,
 ) -> None:
     """`epoch` for examples with one column."""
+    rows, y, weights, alpha, v = examples
+    loss, g, vectors, inverse = model
     last = order.size - 1
     for k in range(order.size):
         later = order[min(k + AHEAD, last)]
@@ -147,17 +114,12 @@ def epoch_blocks(
     naps: Array,
     asleep: Array,
     threshold: float,
-    rows: Any,
-    y: Array,
-    weights: Array,
-    alpha: Array,
-    v: Array,
-    loss: Any,
-    g: Any,
-    vectors: Any,
-    inverse: float,
+    examples: Examples,
+    model: Model,
 ) -> None:
     """`epoch` for examples with m > 1 columns."""
+    rows, y, weights, alpha, v = examples
+    loss, g, vectors, inverse = model
     a = np.empty(alpha.shape[1])
     for k in range(order.size):
         i = np.uint64(order[k])

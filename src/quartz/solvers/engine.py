@@ -6,6 +6,7 @@ import numpy as np
 
 from quartz.arrays import Array
 from quartz.kernels.advance import advance_blocks, advance_rows
+from quartz.kernels.arguments import Examples, Model
 from quartz.kernels.blocks import block_parts
 from quartz.kernels.compile import specialize
 from quartz.kernels.rows import as_rows, row_parts
@@ -73,22 +74,14 @@ class CompiledEngine:
         else:
             vectors = DenseVectors(state.abar, z.copy(), state.w)
         scale = self._kernel(
-            self._rows,
             sets.indptr,
             sets.indices,
-            problem.y,
-            self._weights,
-            state.alpha,
-            plan.v,
             plan.p,
             plan.theta,
-            self._pending,
-            problem.loss,
-            problem.regularizer,
-            vectors,
-            1.0,
             1.0 - plan.primal_step,
-            1.0 / (problem.lam * problem.n),
+            self._pending,
+            Examples(self._rows, problem.y, self._weights, state.alpha, plan.v),
+            Model(problem.loss, problem.regularizer, vectors, 1.0 / (problem.lam * problem.n)),
         )
         if self._separable and self._tracked:
             state.w = problem.conjugate_point(state.abar) + scale * vectors.lag

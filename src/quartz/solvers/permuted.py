@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from quartz.certificate import Certificate
+from quartz.kernels.arguments import Examples, Model
 from quartz.kernels.blocks import block_parts
 from quartz.kernels.compile import specialize
 from quartz.kernels.permuted import epoch_blocks, epoch_rows, gap_parts, run_epochs
@@ -84,15 +85,8 @@ class PermutedEpochs:
             self._naps,
             self._asleep,
             wanted,
-            self._rows,
-            problem.y,
-            self._weights,
-            state.alpha,
-            self.plan.v,
-            problem.loss,
-            problem.regularizer,
-            vectors,
-            1.0 / (problem.lam * problem.n),
+            Examples(self._rows, problem.y, self._weights, state.alpha, self.plan.v),
+            Model(problem.loss, problem.regularizer, vectors, 1.0 / (problem.lam * problem.n)),
         )
         state.iteration += visited
         state.visited += visited
