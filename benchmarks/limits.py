@@ -11,11 +11,14 @@ import sys
 import tracemalloc
 
 import numpy as np
+import scipy.sparse as sp
 
 from benchmarks import datasets
 from benchmarks.timing import best_of
-from quartz import Problem, losses, solve
+from quartz import Plan, Problem, losses, samplings, solve
+from quartz.samplings import IndexSets
 from quartz.solvers import State
+from quartz.solvers.engine import CompiledEngine
 from quartz.solvers.permuted import PermutedEpochs
 
 START_UP = {
@@ -67,6 +70,29 @@ def growth():
         print(f"  n = {n:>7,}  {seconds:.3f} s  {seconds / X.nnz * 1e9:.2f} ns per nonzero")
 
 
+def width():
+    print(
+        "epochs of one pass in Algorithm 1 as d grows with the same nonzeros (equal: O(nnz) a step)"
+    )
+    X, y = datasets.text_like(50_000, 47_000, 0.0016)
+    for d in (47_000, 470_000, 4_700_000):
+        wide = sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], d))
+        problem = Problem(wide, y, losses.SquaredHinge(), lam=1 / X.shape[0])
+        plan = Plan.of(problem, samplings.Uniform())
+        state, engine = State.start(problem), CompiledEngine(plan)
+        sets = plan.sampling.draw(np.random.default_rng(0), X.shape[0])
+        once = best_of(lambda e=engine, s=state, sets=sets: e.advance(s, sets), 4)
+        tail = best_of(lambda e=engine, s=state, sets=sets: e.advance(s, few(sets)), 4)
+        print(
+            f"  d = {d:>9,}  {once:.3f} s a pass, of which {tail:.3f} s to form w once at its end"
+        )
+
+
+def few(sets):
+    """The first index set only."""
+    return IndexSets(sets.indptr[:2], sets.indices)
+
+
 def memory():
     """Peak beyond X of a solve, against the vectors alpha, v, p, w, z, s and order."""
     X, y = datasets.text_like(400_000, 47_000, 0.0016)
@@ -94,5 +120,6 @@ def start_up():
 if __name__ == "__main__":
     streaming()
     growth()
+    width()
     memory()
     start_up()

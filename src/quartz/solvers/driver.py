@@ -100,11 +100,11 @@ def solve(
         primal = "conjugate"
         steps = _permuted_steps(problem, sampling, option, engine, rng)
     else:
-        recipe = Uniform() if sampling is None else sampling
-        plan = Plan.of(problem, recipe, option, primal_step_factor)
-        _check_primal(plan, primal)
-        chunk = _chunk(plan, min(passes_per_check, max_passes))
-        steps = _SampledSteps(plan, state, rng, chunk, engine, primal != "conjugate")
+        plan = Plan.of(
+            problem, Uniform() if sampling is None else sampling, option, primal_step_factor
+        )
+        passes = min(passes_per_check, max_passes)
+        steps = _SampledSteps(plan, state, rng, passes, engine, primal)
     run = _Run(problem, state, primal, tol, began)
     with progress_bar(progress, tol) as show:
         try:
@@ -157,12 +157,14 @@ class _SampledSteps:
         plan: Plan,
         state: State,
         rng: np.random.Generator,
-        chunk: int,
+        passes: float,
         engine: EngineName,
-        tracked: bool,
+        primal: PrimalPoint,
     ) -> None:
+        _check_primal(plan, primal)
         self.plan = plan
-        self._states = iterate(plan, state, rng, chunk, engine, tracked)
+        tracked = primal != "conjugate"
+        self._states = iterate(plan, state, rng, _chunk(plan, passes), engine, tracked)
 
     def advance(self, state: State, wanted: float) -> None:
         next(self._states)
