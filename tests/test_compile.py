@@ -130,6 +130,17 @@ def test_each_signature_is_compiled_by_itself():
     assert len(names) == len(kernel._compiled) >= 2
 
 
+def test_helpers_of_different_specializations_have_different_names():
+    """By equal names the linker would take one for the other in kernels from the cache."""
+    names = set()
+    for part in (square, cube):
+        kernel = specialize(outer, {"placeholder": part})
+        kernel(3.0)
+        (compiled, *_) = kernel._compiled.values()
+        names.add(compiled.py_func.__globals__["helper"].py_func.__qualname__)
+    assert len(names) == 2
+
+
 def test_function_without_source_runs_uncached():
     namespace = {}
     exec("def made_up(x):\n    return x + 40", namespace)

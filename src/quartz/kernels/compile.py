@@ -5,12 +5,12 @@ its globals are copied with the placeholders replaced by real functions (a loss'
 storage's row operations), every plain function that it reaches is treated alike, and the result is
 compiled. So a user's loss in plain Python runs at full speed, and there is one kernel for all.
 
-Numba's cache on disk has three traps for this. It watches only the file of the function that it
-compiles, so an edited loss would run as it was before. It unpickles the whole index of a function
-at once, so a class that one program knows would break the index for all others. And processes that
-save different signatures of one function at the same time may take one another's code. Hence every
-specialization for every signature gets a name of its own, with a hash of all source that goes into
-it: an index with one entry, which an edit makes unused.
+Numba's cache on disk has traps for this. It watches only the file of the function that it compiles,
+so an edited loss would run as it was before. It unpickles the whole index of a function at once, so
+a class that one program knows would break the index for all others. And it numbers helper functions
+anew in each process, so that helpers of one name in kernels cached by different processes clash in
+the linker: one kernel then runs another's helper. Hence every specialization for every signature,
+and each of its helpers, gets a name of its own, with a hash of all source that goes into it.
 """
 
 import hashlib
@@ -79,28 +79,32 @@ class Specialized:
             ) from error
 
     def _compile(self, signature: tuple[Any, ...]) -> Callable[..., Any]:
-        linked = _link(self._kernel, self._parts, {})
-        if self._source is not None:
-            types = hashlib.sha256(repr(signature).encode()).hexdigest()[:16]
-            linked.__qualname__ = f"{self._kernel.__name__}_{self._source}_{types}"
+        types = hashlib.sha256(repr(signature).encode()).hexdigest()[:16]
+        suffix = f"{self._source or id(self)}_{types}"
+        linked = _link(self._kernel, self._parts, {}, suffix)
         compiled: Callable[..., Any] = numba.njit(nogil=True, cache=self._source is not None)(
             linked
         )
         return compiled
 
 
-def _link(function: FunctionType, parts: Parts, done: dict[FunctionType, Any]) -> FunctionType:
-    """Copy a function with globals in which everything that it calls is compiled."""
+def _link(
+    function: FunctionType, parts: Parts, done: dict[FunctionType, Any], suffix: str
+) -> FunctionType:
+    """Copy a function with globals in which everything that it calls is compiled.
+
+    Every copy has `suffix` in its name: by names the linker tells helpers of kernels apart.
+    """
     names = dict(function.__globals__)
     for name, callee in _callees(function, parts):
         if callee not in done:
-            done[callee] = numba.njit(nogil=True)(_link(callee, parts, done))
+            done[callee] = numba.njit(nogil=True)(_link(callee, parts, done, suffix))
         names[name] = done[callee]
     copy = FunctionType(
         function.__code__, names, function.__name__, function.__defaults__, function.__closure__
     )
     copy.__module__ = function.__module__
-    copy.__qualname__ = function.__qualname__
+    copy.__qualname__ = f"{function.__qualname__}_{suffix}"
     return copy
 
 
@@ -114,7 +118,8 @@ def _callees(function: FunctionType, parts: Parts) -> Iterator[tuple[str, Functi
 
 def _fingerprint(kernel: FunctionType, parts: Parts) -> str | None:
     """Hash of the source of all functions reached; None if some source is not to be found."""
-    digest = hashlib.sha256()
+    wiring = sorted((name, part.__module__, part.__qualname__) for name, part in parts.items())
+    digest = hashlib.sha256(repr(wiring).encode())
     reached, pending = set(), [kernel]
     while pending:
         function = pending.pop()
