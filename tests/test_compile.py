@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from quartz.kernels.compile import specialize
+from quartz.kernels.compile import Specialized, specialize
 
 LOSS = """
 from typing import NamedTuple
@@ -139,6 +139,40 @@ def test_helpers_of_different_specializations_have_different_names():
         (compiled, *_) = kernel._compiled.values()
         names.add(compiled.py_func.__globals__["helper"].py_func.__qualname__)
     assert len(names) == 2
+
+
+SHIFT, TABLE = 1.0, np.arange(3.0)
+
+
+def shifted(x):
+    return x + SHIFT + TABLE[1]
+
+
+@pytest.mark.parametrize(("name", "value"), [("SHIFT", 2.0), ("TABLE", np.arange(3.0) * 2)])
+def test_an_edited_constant_makes_a_new_kernel(monkeypatch, name, value):
+    """Numba freezes globals into the code that it caches."""
+    before = Specialized(shifted, {})
+    monkeypatch.setitem(shifted.__globals__, name, value)
+    after = Specialized(shifted, {})
+    assert before._source != after._source
+    assert after(1.0) == 4.0
+
+
+def log(x):
+    return np.log(x)
+
+
+def test_a_helper_may_have_the_name_of_a_numpy_function():
+    assert specialize(log, {})(1.0) == 0.0
+
+
+def factorial(x):
+    return 1.0 if x < 2 else x * factorial(x - 1)
+
+
+def test_recursion_is_refused():
+    with pytest.raises(TypeError, match="factorial calls itself"):
+        specialize(factorial, {})(3.0)
 
 
 def test_function_without_source_runs_uncached():

@@ -13,6 +13,7 @@ the linker: one kernel then runs another's helper. Hence every specialization fo
 and each of its helpers, gets a name of its own, with a hash of all source that goes into it.
 """
 
+import dis
 import hashlib
 import inspect
 from collections.abc import Callable, Iterator, Mapping
@@ -101,8 +102,11 @@ def _link(
     names = dict(function.__globals__)
     for name, callee in _callees(function, parts):
         if callee not in done:
+            done[callee] = None
             helper = _link(callee, parts, done, suffix)
             done[callee] = numba.njit(forceinline=True, **_OPTIONS)(helper)
+        if done[callee] is None:
+            raise TypeError(f"{callee.__qualname__} calls itself, which a kernel cannot do.")
         names[name] = done[callee]
     copy = FunctionType(
         function.__code__, names, function.__name__, function.__defaults__, function.__closure__
@@ -112,16 +116,26 @@ def _link(
     return copy
 
 
+def _globals(function: FunctionType, parts: Parts) -> Iterator[tuple[str, Any]]:
+    """What `function` reads by a global name (np.log is not a global called log)."""
+    for instruction in dis.get_instructions(function):
+        if instruction.opname == "LOAD_GLOBAL":
+            name = instruction.argval
+            yield name, parts.get(name) or function.__globals__.get(name)
+
+
 def _callees(function: FunctionType, parts: Parts) -> Iterator[tuple[str, FunctionType]]:
-    """The plain functions that `function` calls by a global name."""
-    for name in function.__code__.co_names:
-        callee = parts.get(name) or function.__globals__.get(name)
-        if isinstance(callee, FunctionType) and callee is not barrier:
-            yield name, callee
+    """The plain functions among them."""
+    for name, value in _globals(function, parts):
+        if isinstance(value, FunctionType) and value is not barrier:
+            yield name, value
 
 
 def _fingerprint(kernel: FunctionType, parts: Parts) -> str | None:
-    """Hash of the source of all functions reached; None if some source is not to be found."""
+    """Hash of the source of all functions reached and of the constants that they read.
+
+    None if some source is not to be found.
+    """
     wiring = sorted((name, part.__module__, part.__qualname__) for name, part in parts.items())
     digest = hashlib.sha256(repr((wiring, _OPTIONS)).encode())
     reached, pending = set(), [kernel]
@@ -135,5 +149,10 @@ def _fingerprint(kernel: FunctionType, parts: Parts) -> str | None:
         except (OSError, TypeError):
             return None
         digest.update(f"{function.__module__}.{function.__qualname__}\n{source}\n".encode())
+        for name, value in _globals(function, parts):
+            if isinstance(value, int | float | complex | str | tuple):
+                digest.update(f"{name} = {value!r}\n".encode())
+            elif isinstance(value, np.ndarray):
+                digest.update(f"{name} {value.dtype} {value.shape}".encode() + value.tobytes())
         pending.extend(callee for _, callee in _callees(function, parts))
     return digest.hexdigest()[:16]

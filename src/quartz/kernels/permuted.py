@@ -44,12 +44,11 @@ def run_epochs(
     visited, mean = 0, float(np.mean(gaps))
     while True:
         awake = 0
-        for i in range(order.size):
-            if asleep[i] > 0:
-                asleep[i] -= 1
-            else:
-                order[awake] = i
-                awake += 1
+        for i in range(order.size):  # without a branch, which would be guessed wrongly
+            rests = asleep[i] > 0
+            asleep[i] -= rests
+            order[awake] = i
+            awake += not rests
         seed += np.uint64(1)
         shuffle(order[:awake], seed)
         threshold = SETTLED * mean if np.isfinite(mean) else -np.inf

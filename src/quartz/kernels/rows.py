@@ -14,6 +14,8 @@ from quartz.kernels.prefetch import prefetch_element
 from quartz.kernels.vectors import add_to, coordinate
 
 AHEAD = 4  # steps between the prefetch of a row and its use; 2 to 8 measured alike
+LINE = 8  # float64 of a cache line
+SHORT, LONG = 24, 128  # entries: up to SHORT a loop costs more than it saves; hardware does the rest
 
 
 class CsrRows(NamedTuple):
@@ -98,10 +100,14 @@ def _csr_prefetch(rows: Any, i: Any) -> None:
     start, end = np.int64(rows.starts[i]), np.int64(rows.starts[i + np.uint64(1)]) - 1
     prefetch_element(rows.columns, start)
     prefetch_element(rows.values, start)
-    if end > start:  # most rows span two cache lines or three
+    if end > start:  # a short row spans two cache lines or three
         prefetch_element(rows.columns, end)
         prefetch_element(rows.values, end)
         prefetch_element(rows.values, (start + end) // 2)
+    if end > start + SHORT:
+        for k in range(start + LINE, min(end, start + LONG), LINE):
+            prefetch_element(rows.columns, k)
+            prefetch_element(rows.values, k)
 
 
 def _dense_start(rows: Any, i: Any) -> Any:
@@ -113,7 +119,9 @@ def _dense_column(rows: Any, k: Any, start: Any) -> Any:
 
 
 def _dense_prefetch(rows: Any, i: Any) -> None:
-    prefetch_element(rows.values, np.int64(i * rows.width))
+    start = np.int64(i * rows.width)
+    for k in range(start, start + min(np.int64(rows.width), LONG), LINE):
+        prefetch_element(rows.values, k)
 
 
 def _unsigned(indices: Array) -> Array:

@@ -70,7 +70,8 @@ def _solve(old: float, margin: float, q: float, accuracy: float) -> float:
             new = 0.5 * (low + high)
         move = abs(new - t)
         t = new
-        b = np.exp(min(t, 0.0)) / (1.0 + np.exp(-abs(t)))
+        small = np.exp(-abs(t))
+        b = (1.0 if t > 0.0 else small) / (1.0 + small)
         residual = t + margin + q * (b - old)
         if abs(residual) <= enough or move <= 1e-15 * (1.0 + abs(t)):
             break
