@@ -17,8 +17,8 @@ from quartz.kernels.rows import AHEAD, add, dot, prefetch_row
 from quartz.kernels.updates import update
 from quartz.kernels.vectors import begin
 
-LONGEST_NAP = 15  # epochs
-SETTLED = 0.1  # of the mean gap
+LONGEST_NAP = 127  # epochs; the most that a counter of `wake` can hold
+SETTLED = 0.3  # of the mean gap
 
 
 def example_gap(loss: Any, alpha: Floats, a: Floats, y: Floats, weight: float) -> float:
@@ -38,25 +38,39 @@ def run_epochs(
 ) -> tuple[int, float]:
     """One epoch or more, until n examples were visited or the mean gap is at most `wanted`.
 
-    Returns the number of visits and the mean gap, summed anew after each epoch: a running sum would
-    lose small gaps to cancellation, and then every example would sleep.
+    Returns the number of visits and the mean gap. The sum of gaps is updated within a call only and
+    taken anew at its ends: kept for longer it would lose small gaps to cancellation, and then every
+    example would sleep.
     """
-    visited, mean = 0, float(np.mean(gaps))
+    n, visited, mean = order.size, 0, float(np.mean(gaps))
     while True:
-        awake = 0
-        for i in range(order.size):  # without a branch, which would be guessed wrongly
-            rests = asleep[i] > 0
-            asleep[i] -= rests
-            order[awake] = i
-            awake += not rests
+        awake = wake(asleep.view(np.uint64), order)
         seed += np.uint64(1)
         shuffle(order[:awake], seed)
         threshold = SETTLED * mean if np.isfinite(mean) else -np.inf
-        epoch(order[:awake], gaps, naps, asleep, threshold, examples, model)
+        mean += epoch(order[:awake], gaps, naps, asleep, threshold, examples, model) / n
         visited += awake
-        mean = float(np.mean(gaps))
-        if visited >= order.size or mean <= wanted:
-            return visited, mean
+        if visited >= n or not mean > wanted:
+            return visited, float(np.mean(gaps))
+
+
+def wake(words: Array, order: Array) -> int:
+    """Write the examples that are awake into `order`; for the others an epoch goes by.
+
+    `words` holds eight of the counters `asleep` each, at most 127: adding 127 to a counter sets
+    its top bit unless it is 0. Late in a run most sleep, and eight at a time cost next to nothing.
+    """
+    ones, awake = np.uint64(0x0101010101010101), 0
+    for k in range(words.size):
+        word = words[k]
+        busy = ((word + np.uint64(127) * ones) >> np.uint64(7)) & ones
+        words[k] = word - busy
+        if busy != ones:
+            for i in range(8 * k, min(8 * k + 8, order.size)):
+                order[awake] = i
+                awake += (busy & np.uint64(1)) == 0
+                busy >>= np.uint64(8)
+    return awake
 
 
 def epoch(
@@ -67,12 +81,13 @@ def epoch(
     threshold: float,
     examples: Examples,
     model: Model,
-) -> None:
+) -> float:
     """Placeholder: update the examples of `order` one after another.
 
     An example whose gap is at most `threshold` sleeps for `asleep` epochs after this one, longer
-    each time in a row (`naps`).
+    each time in a row (`naps`). Returns by how much the sum of all gaps changed.
     """
+    raise NotImplementedError
 
 
 def epoch_rows(
@@ -83,11 +98,11 @@ def epoch_rows(
     threshold: float,
     examples: Examples,
     model: Model,
-) -> None:
+) -> float:
     """`epoch` for examples with one column."""
     rows, y, weights, alpha, v = examples
     loss, g, vectors, inverse = model
-    last = order.size - 1
+    last, change = order.size - 1, 0.0
     for k in range(order.size):
         later = order[min(k + AHEAD, last)]
         prefetch_row(rows, np.uint64(later))
@@ -98,6 +113,7 @@ def epoch_rows(
         a = dot(rows, i, vectors, scale, g)
         old = alpha[i]
         gap = example_gap(loss, old, a, y[i], weights[i])
+        change += gap - gaps[i]
         gaps[i] = gap
         naps[i] = min(2 * naps[i] + 1, LONGEST_NAP) if gap <= threshold else 0
         asleep[i] = naps[i]
@@ -105,6 +121,7 @@ def epoch_rows(
         if new != old:
             alpha[i] = new
             add(rows, i, (new - old) * inverse, vectors, scale, g)
+    return change
 
 
 def epoch_blocks(
@@ -115,23 +132,25 @@ def epoch_blocks(
     threshold: float,
     examples: Examples,
     model: Model,
-) -> None:
+) -> float:
     """`epoch` for examples with m > 1 columns."""
     rows, y, weights, alpha, v = examples
     loss, g, vectors, inverse = model
-    a = np.empty(alpha.shape[1])
+    a, change = np.empty(alpha.shape[1]), 0.0
     for k in range(order.size):
         i = np.uint64(order[k])
         scale = begin(vectors, 1.0, 1.0, g)
         block_dot(rows, i, vectors, scale, g, a)
         gap = example_gap(loss, alpha[i], a, y[i], weights[i])
+        change += gap - gaps[i]
         gaps[i] = gap
         naps[i] = min(2 * naps[i] + 1, LONGEST_NAP) if gap <= threshold else 0
         asleep[i] = naps[i]
         new = update(loss, alpha[i], a, y[i], weights[i], v[i] * inverse, 0.0, 1.0)
-        change = (new - alpha[i]) * inverse
+        delta = (new - alpha[i]) * inverse
         alpha[i] = new
-        block_add(rows, i, change, vectors, scale, g)
+        block_add(rows, i, delta, vectors, scale, g)
+    return change
 
 
 def shuffle(order: Array, seed: Any) -> None:

@@ -15,7 +15,7 @@ from quartz.kernels.vectors import add_to, coordinate
 
 AHEAD = 4  # steps between the prefetch of a row and its use; 2 to 8 measured alike
 LINE = 8  # float64 of a cache line
-SHORT, LONG = 24, 128  # entries: up to SHORT a loop costs more than it saves; hardware does the rest
+SHORT, LONG = 24, 128  # entries: a loop pays for more than SHORT; past LONG the hardware guesses
 
 
 class CsrRows(NamedTuple):

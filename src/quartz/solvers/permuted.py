@@ -1,8 +1,8 @@
 """The practical mode: random permutations, skipping of settled examples. A heuristic.
 
 Every epoch visits the examples that are awake once, in a fresh random order, with Option I and the
-step sizes of the serial sampling. An example whose Fenchel-Young gap is below a tenth of the mean
-sleeps for 1, 3, 7 and then 15 epochs, as long as that stays so. This takes several times fewer
+step sizes of the serial sampling. An example whose Fenchel-Young gap is below 0.3 of the mean
+sleeps for 1, 3, 7, ... and at most 127 epochs, as long as that stays so. This takes several times fewer
 visits than independent draws, but the theorem does not cover it: the rate is an observation. The
 certificate is the same as everywhere, over all examples, asleep or not.
 """
@@ -53,7 +53,7 @@ class PermutedEpochs:
         self._order = np.empty(n, dtype=index)
         self._gaps = np.full(n, np.inf)
         self._naps = np.zeros(n, dtype=np.int8)
-        self._asleep = np.zeros(n, dtype=np.int8)
+        self._asleep = np.zeros(n + -n % 8, dtype=np.int8)  # whole words of eight
         componentwise = m > 1 and not is_vector(problem.loss)
         parts = loss_parts(problem)
         parts["loss_step"] = getattr(type(problem.loss), "quick_step", parts["loss_step"])
