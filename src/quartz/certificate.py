@@ -109,16 +109,17 @@ def certify(
 
     def at(point: Array, name: Literal["quartz", "conjugate"]) -> Certificate:
         predictions = problem.data.predictions(point) if point.any() else np.zeros(alpha.shape)
-        values = problem.losses(predictions)
-        products = predictions * alpha
+        gaps = problem.losses(predictions)
         reg_value = regularizers.value(problem.regularizer, point)
+        primal = float(np.mean(gaps)) + problem.lam * reg_value
+        predictions *= alpha  # in place: n is large
+        gaps += conjugates
+        gaps += predictions if predictions.ndim == 1 else predictions.sum(axis=1)
         return Certificate(
-            primal=float(np.mean(values)) + problem.lam * reg_value,
+            primal=primal,
             dual=dual,
             regularizer_gap=problem.lam * (reg_value + reg_conjugate - float(point @ abar)),
-            example_gaps=values
-            + conjugates
-            + (products if products.ndim == 1 else products.sum(axis=1)),
+            example_gaps=gaps,
             point=name,
             w=point,
             abar=abar,

@@ -57,8 +57,17 @@ def squared_multiply(X: Matrix, weights: Array) -> Array:
     rows = X.shape[0]
     entries = X.size if isinstance(X, np.ndarray) else X.nnz
     step = max(1, int(_ENTRIES * rows / max(entries, 1)))
-    parts = (X[start : start + step] for start in range(0, rows, step))
+    parts = (_part(X, start, min(start + step, rows)) for start in range(0, rows, step))
     return np.concatenate([product(part, part) @ weights for part in parts])
+
+
+def _part(X: Matrix, first: int, after: int) -> Matrix:
+    """Rows first, ..., after - 1 without a copy, which X[first:after] would make of a CSR."""
+    if isinstance(X, np.ndarray):
+        return X[first:after]
+    start, stop = X.indptr[first], X.indptr[after]
+    arrays = (X.data[start:stop], X.indices[start:stop], X.indptr[first : after + 1] - start)
+    return sp.csr_array(arrays, shape=(after - first, X.shape[1]))
 
 
 def product(X: Matrix, Y: Matrix) -> Matrix:

@@ -119,8 +119,8 @@ def _dense_column(rows: Any, k: Any, start: Any) -> Any:
 
 
 def _dense_prefetch(rows: Any, i: Any) -> None:
-    start = np.int64(i * rows.width)
-    for k in range(start, start + min(np.int64(rows.width), LONG), LINE):
+    start, width = int(i * rows.width), int(rows.width)
+    for k in range(start, start + min(width, LONG), LINE):
         prefetch_element(rows.values, k)
 
 

@@ -31,6 +31,7 @@ import numpy as np
 from quartz.arrays import Floats
 
 _MANY = 2000  # examples of a vector loss, above which compiling its functions pays
+_PART = 8192  # examples of a scalar loss, evaluated together
 
 
 class Loss(Protocol):
@@ -109,5 +110,9 @@ def _over_examples(loss: Loss, function: Any, x: Floats, y: Floats) -> Floats:
 
             return map_examples(function.__func__, loss, np.ascontiguousarray(x), y)
         return np.array([function(*pair) for pair in zip(x, y, strict=True)])
-    each: Floats = function(x, y)
-    return each if each.ndim < 2 else each.sum(axis=1)
+    each = np.empty(len(x))
+    for start in range(0, len(x), _PART):  # temporaries that fit the cache
+        part = slice(start, start + _PART)
+        terms: Floats = function(x[part], y[part])
+        each[part] = terms if terms.ndim < 2 else terms.sum(axis=1)
+    return each

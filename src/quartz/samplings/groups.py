@@ -1,5 +1,7 @@
 """One example from each group: the common part of serial, product and bucket samplings."""
 
+from functools import cached_property
+
 import numpy as np
 
 from quartz.arrays import Array, IntArray
@@ -22,13 +24,18 @@ class GroupSampling(Sampling):
         self.labels = labels
         self.probabilities = probabilities
         self.max_size = int(labels.max()) + 1
-        self._order = np.argsort(labels, kind="stable")
-        self._cumulative = _cumulative(labels[self._order], probabilities[self._order])
+
+    @cached_property
+    def _sorted(self) -> tuple[IntArray, Array]:
+        """The examples group by group, and their cumulative probabilities; for drawing only."""
+        order = np.argsort(self.labels, kind="stable")
+        return order, _cumulative(self.labels[order], self.probabilities[order])
 
     def draw(self, rng: np.random.Generator, k: int) -> IndexSets:
         """Draw k independent sets."""
-        positions = pick_from_groups(rng, self._cumulative, self.max_size, k)
-        return IndexSets.of_equal_size(self._order[positions])
+        order, cumulative = self._sorted
+        positions = pick_from_groups(rng, cumulative, self.max_size, k)
+        return IndexSets.of_equal_size(order[positions])
 
     def joint(self) -> Array:
         """p_i p_j for different groups, 0 within one."""

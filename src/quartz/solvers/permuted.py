@@ -2,9 +2,9 @@
 
 Every epoch visits the examples that are awake once, in a fresh random order, with Option I and the
 step sizes of the serial sampling. An example whose Fenchel-Young gap is below 0.3 of the mean
-sleeps for 1, 3, 7, ... and at most 127 epochs, as long as that stays so. This takes several times fewer
-visits than independent draws, but the theorem does not cover it: the rate is an observation. The
-certificate is the same as everywhere, over all examples, asleep or not.
+sleeps for 1, 3, 7, ... and at most 127 epochs, as long as that stays so. This takes several times
+fewer visits than independent draws, but the theorem does not cover it: the rate is an observation.
+The certificate is the same as everywhere, over all examples, asleep or not.
 """
 
 from dataclasses import replace
