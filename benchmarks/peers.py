@@ -80,6 +80,8 @@ def logistic_regression(solver):
 
 def ridge(solver):
     def settings(X, y, lam):
+        if solver == "cholesky" and X.shape[1] > 5000:
+            raise MemoryError("a dense d x d matrix does not fit")
         from sklearn.linear_model import Ridge
 
         def fit(tol):
@@ -169,6 +171,7 @@ PEERS = {
         "snapml": snapml("logistic"),
     },
     "ridge": {
+        "Ridge cholesky": ridge("cholesky"),
         "Ridge sparse_cg": ridge("sparse_cg"),
         "Ridge lsqr": ridge("lsqr"),
         "Ridge saga": ridge("saga"),
