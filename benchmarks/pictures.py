@@ -29,7 +29,7 @@ def draw_one(name, results, path):
     figure, axes = plt.subplots(
         len(losses),
         len(lams),
-        figsize=(4.2 * len(lams), 3.2 * len(losses) + 0.8),
+        figsize=(max(9, 4.2 * len(lams)), 3.2 * len(losses) + 0.8),
         squeeze=False,
         sharey=True,
         layout="constrained",
