@@ -154,7 +154,7 @@ def test_an_edited_constant_makes_a_new_kernel(monkeypatch, name, value):
     before = Specialized(shifted, {})
     monkeypatch.setitem(shifted.__globals__, name, value)
     after = Specialized(shifted, {})
-    assert before._source != after._source
+    assert before._fingerprint != after._fingerprint
     assert after(1.0) == 4.0
 
 
@@ -175,12 +175,22 @@ def test_recursion_is_refused():
         specialize(factorial, {})(3.0)
 
 
-def test_function_without_source_runs_uncached():
-    namespace = {}
-    exec("def made_up(x):\n    return x + 40", namespace)
-    kernel = specialize(outer, {"placeholder": namespace["made_up"]})
-    assert kernel(1.0) == 4 + 41
-    assert kernel._source is None
+def test_function_without_a_file_is_told_apart_by_its_code():
+    kernels = []
+    for number in (40, 50):
+        namespace = {}
+        exec(f"def made_up(x):\n    return x + {number}", namespace)
+        kernels.append(specialize(outer, {"placeholder": namespace["made_up"]}))
+        assert kernels[-1](1.0) == 4 + 1 + number
+    assert kernels[0]._fingerprint != kernels[1]._fingerprint
+
+
+def test_closures_are_told_apart():
+    def adding(number):
+        return lambda x: x + number
+
+    assert specialize(outer, {"placeholder": adding(1.0)})(1.0) == 4 + 2
+    assert specialize(outer, {"placeholder": adding(2.0)})(1.0) == 4 + 3
 
 
 def test_loss_that_cannot_be_compiled_says_what_to_do():

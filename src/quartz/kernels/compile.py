@@ -10,15 +10,14 @@ so an edited loss would run as it was before. It unpickles the whole index of a 
 a class that one program knows would break the index for all others. And it numbers helper functions
 anew in each process, so that helpers of one name in kernels cached by different processes clash in
 the linker: one kernel then runs another's helper. Hence every specialization for every signature,
-and each of its helpers, gets a name of its own, with a hash of all source that goes into it.
+and each of its helpers, gets a name of its own, with a hash of all code that goes into it.
 """
 
 import dis
 import hashlib
-import inspect
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 import numba
@@ -67,7 +66,7 @@ class Specialized:
 
     def __init__(self, kernel: FunctionType, parts: Parts) -> None:
         self._kernel, self._parts = kernel, parts
-        self._source = _fingerprint(kernel, parts)
+        self._fingerprint = _fingerprint(kernel, parts)
         self._compiled: dict[Any, Callable[..., Any]] = {}
 
     def __call__(self, *arguments: Any) -> Any:
@@ -85,10 +84,9 @@ class Specialized:
 
     def _compile(self, signature: tuple[Any, ...]) -> Callable[..., Any]:
         types = hashlib.sha256(repr(signature).encode()).hexdigest()[:16]
-        suffix = f"{self._source or id(self)}_{types}"
+        suffix = f"{self._fingerprint}_{types}"
         linked = _link(self._kernel, self._parts, {}, suffix)
-        cached = self._source is not None
-        compiled: Callable[..., Any] = numba.njit(cache=cached, **_OPTIONS)(linked)
+        compiled: Callable[..., Any] = numba.njit(cache=True, **_OPTIONS)(linked)
         return compiled
 
 
@@ -140,10 +138,10 @@ def _callees(function: FunctionType, parts: Parts) -> Iterator[tuple[str, Functi
             yield name, value
 
 
-def _fingerprint(kernel: FunctionType, parts: Parts) -> str | None:
-    """Hash of the source of all functions reached and of the constants that they read.
+def _fingerprint(kernel: FunctionType, parts: Parts) -> str:
+    """Hash of the code of all functions reached and of the constants that they read.
 
-    None if some source is not to be found.
+    Of the code that runs, not of the source: the file may have been edited since.
     """
     wiring = sorted((name, part.__module__, part.__qualname__) for name, part in parts.items())
     digest = hashlib.sha256(repr((wiring, _OPTIONS)).encode())
@@ -153,15 +151,25 @@ def _fingerprint(kernel: FunctionType, parts: Parts) -> str | None:
         if function in reached:
             continue
         reached.add(function)
-        try:
-            source = inspect.getsource(function)
-        except (OSError, TypeError):
-            return None
-        digest.update(f"{function.__module__}.{function.__qualname__}\n{source}\n".encode())
-        for name, value in _globals(function, parts):
+        digest.update(f"{function.__module__}.{function.__qualname__}".encode())
+        for piece in _pieces(function.__code__):
+            digest.update(piece)
+        cells = [cell.cell_contents for cell in function.__closure__ or ()]
+        for value in (*cells, *(value for _, value in _globals(function, parts))):
             if isinstance(value, int | float | complex | str | tuple):
-                digest.update(f"{name} = {value!r}\n".encode())
+                digest.update(repr(value).encode())
             elif isinstance(value, np.ndarray):
-                digest.update(f"{name} {value.dtype} {value.shape}".encode() + value.tobytes())
+                digest.update(repr((value.dtype, value.shape)).encode() + value.tobytes())
         pending.extend(callee for _, callee in _callees(function, parts))
     return digest.hexdigest()[:16]
+
+
+def _pieces(code: CodeType) -> Iterator[bytes]:
+    """What a code object does, without where it stands."""
+    yield code.co_code
+    yield repr((code.co_names, code.co_varnames, code.co_freevars)).encode()
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _pieces(constant)
+        else:
+            yield repr(constant).encode()
