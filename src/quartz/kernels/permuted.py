@@ -33,10 +33,11 @@ def run_epochs(
     naps: Array,
     asleep: Array,
     wanted: float,
+    visits: float,
     examples: Examples,
     model: Model,
 ) -> tuple[int, float]:
-    """One epoch or more, until n examples were visited or the mean gap is at most `wanted`.
+    """One epoch or more, until `visits` are made or the mean gap is at most `wanted`.
 
     Returns the number of visits and the mean gap. The sum of gaps is updated within a call only and
     taken anew at its ends: kept for longer it would lose small gaps to cancellation, and then every
@@ -50,7 +51,7 @@ def run_epochs(
         threshold = SETTLED * mean if np.isfinite(mean) else -np.inf
         mean += epoch(order[:awake], gaps, naps, asleep, threshold, examples, model) / n
         visited += awake
-        if visited >= n or not mean > wanted:
+        if visited >= visits or not mean > wanted:
             return visited, float(np.mean(gaps))
 
 

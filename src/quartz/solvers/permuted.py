@@ -85,6 +85,7 @@ class PermutedEpochs:
             self._naps,
             self._asleep,
             wanted,
+            problem.n,
             Examples(self._rows, problem.y, self._weights, state.alpha, self.plan.v),
             Model(problem.loss, problem.regularizer, vectors, 1.0 / (problem.lam * problem.n)),
         )
