@@ -3,11 +3,11 @@
     python -m benchmarks.compare [--quick] [--data w8a a9a ...] [--losses ...] [--out FILE]
 
 For every data set, loss and lam: each peer's w is judged by our P in float64 against the largest D
-that we certified or that any peer's w gives, and a peer is credited with the loosest setting of its
-sweep that reaches the target. Then ours and the credited settings are timed in turn, several times,
-on one thread; medians count. Ours includes validation, step sizes and all certificates, after one
-warm-up call for compilation. Results go to a JSON file, from which an interrupted run goes on, and
-to one picture for each data set.
+that we certified or that any peer's w gives, and a peer is credited with the loosest tolerance, to
+a quarter of a decade, that reaches the target. Then ours and the credited settings are timed in
+turn, several times, on one thread; medians count. Ours includes validation, step sizes and all
+certificates, after one warm-up call for compilation. Results go to a JSON file, from which an
+interrupted run goes on, and to one picture for each data set.
 """
 
 import argparse
@@ -15,6 +15,7 @@ import json
 import os
 import platform
 import statistics
+import subprocess
 import sys
 import time
 from importlib.metadata import version
@@ -56,18 +57,46 @@ def dual_of(problem, w):
 
 
 def sweep(peer, X, y, problem, dual, limit):
-    """Try a peer's settings, loosest first: list of (setting, fit, seconds, P), and the best D."""
-    tried = []
-    for setting, fit in peer(X, y, problem.lam):
-        seconds, w = timed(fit)
+    """Try a peer's tolerances, loosest first: list of (tol, fit, seconds, P), and the best D.
+
+    One for each decade, until the tightest target is met, a fit takes longer than `limit`, or a
+    tolerance fails; `refine` then looks between them.
+    """
+    fit, tried = peer(X, y, problem.lam), []
+    for tol in peers.TOLERANCES:
+        try:
+            seconds, w = timed(lambda tol=tol: fit(tol))
+        except Exception:
+            if not tried:
+                raise
+            break
         if not np.isfinite(w).all():
             continue
-        primal = problem.primal(w)
+        tried.append((tol, fit, seconds, problem.primal(w)))
         dual = max(dual, dual_of(problem, w))
-        tried.append((setting, fit, seconds, primal))
-        if (primal - dual) / abs(primal) <= min(TARGETS) or seconds > limit:
+        if relative_gap(tried[-1], dual) <= min(TARGETS) or seconds > limit:
             break
     return tried, dual
+
+
+def relative_gap(setting, dual):
+    primal = setting[3]
+    return (primal - dual) / abs(primal)
+
+
+def loosest(tried, target, problem, dual):
+    """The loosest setting that reaches the target, to a quarter of a decade; None if none does."""
+    reached = [setting for setting in tried if relative_gap(setting, dual) <= target]
+    if not reached:
+        return None
+    best = max(reached, key=lambda setting: setting[0])
+    above = [setting[0] for setting in tried if setting[0] > best[0]]
+    if above and min(above) > 1.8 * best[0]:  # halve the step on the log scale, twice for a decade
+        tol = float(np.sqrt(best[0] * min(above)))
+        seconds, w = timed(lambda: best[1](tol))
+        tried.append((tol, best[1], seconds, problem.primal(w)))
+        return loosest(tried, target, problem, dual)
+    return best
 
 
 def cell(X, y, loss_name, lam, repeats, limit):
@@ -81,7 +110,7 @@ def cell(X, y, loss_name, lam, repeats, limit):
     for name, peer in peers.PEERS[loss_name].items():
         try:
             tried[name], dual = sweep(peer, X, y, problem, dual, limit)
-        except Exception as error:  # a peer that fails is a row of the table, not the end of it
+        except Exception as error:  # a peer that cannot run is named, and the rest goes on
             failed[name] = str(error)
     runs = {  # (solver, target) -> (setting, callable)
         ("Quartz", target): ("", lambda t=target: ours(X, y, loss, lam, t))
@@ -89,12 +118,15 @@ def cell(X, y, loss_name, lam, repeats, limit):
         if best <= target
     }
     for name, settings in tried.items():
-        gaps = [(primal - dual) / abs(primal) for _, _, _, primal in settings]
-        curves[name] = {"seconds": [s for _, _, s, _ in settings], "gap": gaps}
+        curves[name] = {
+            "seconds": [setting[2] for setting in settings],
+            "gap": [relative_gap(setting, dual) for setting in settings],
+        }
         for target in TARGETS:
-            loosest = next((k for k, gap in enumerate(gaps) if gap <= target), None)
-            if loosest is not None:
-                runs[name, target] = settings[loosest][:2]
+            best_setting = loosest(settings, target, problem, dual)
+            if best_setting is not None:
+                tol, fit = best_setting[:2]
+                runs[name, target] = (f"tol={tol:.2g}", lambda fit=fit, tol=tol: fit(tol))
     trace = exact.trace
     relative = [gap / abs(primal) for gap, primal in zip(trace.gap, trace.primal, strict=True)]
     curves["Quartz"] = {"seconds": trace.seconds, "gap": relative}
@@ -154,6 +186,12 @@ def machine():
     }
 
 
+def commit():
+    """The commit of the working tree, or "" outside of git."""
+    command = ["git", "describe", "--always", "--dirty"]
+    return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+
+
 def table(results):
     """Markdown: Quartz's seconds, and for each peer its time as a multiple of ours.
 
@@ -185,21 +223,27 @@ def entry(theirs, mine):
 
 
 def summary(results):
-    """Markdown: for each peer and target, on how many cells it was slower, and by how much."""
-    lines = ["| peer | gap | cells | Quartz faster | median ratio |", "|---|---|---|---|---|"]
+    """Markdown: each peer against ours, over the cells where it could run."""
+    lines = [
+        "| peer | gap | both reached | Quartz faster | median ratio | only Quartz | only peer |",
+        "|---|---|---|---|---|---|---|",
+    ]
     for name in dict.fromkeys(n for group in peers.PEERS.values() for n in group):
-        for target in TARGETS:
-            ratios = []
-            for r in (r for r in results if name in peers.PEERS[r["loss"]]):
-                seconds = {(row["solver"], row["target"]): row["seconds"] for row in r["rows"]}
-                mine = seconds.get(("Quartz", target), np.inf)
-                theirs = seconds.get((name, target), np.inf)
-                if min(mine, theirs) < np.inf:
-                    ratios.append(theirs / mine)
-            if ratios:
-                won = sum(ratio > 1 for ratio in ratios)
-                median = statistics.median(ratios)
-                lines.append(f"| {name} | {target:g} | {len(ratios)} | {won} | {median:.2g} |")
+        ran = [r for r in results if name in r["curves"]]
+        for target in TARGETS if ran else ():
+            times = [
+                {row["solver"]: row["seconds"] for row in r["rows"] if row["target"] == target}
+                for r in ran
+            ]
+            ratios = [t[name] / t["Quartz"] for t in times if name in t and "Quartz" in t]
+            only_ours = sum("Quartz" in t and name not in t for t in times)
+            only_theirs = sum(name in t and "Quartz" not in t for t in times)
+            faster = sum(ratio > 1 for ratio in ratios)
+            median = f"{statistics.median(ratios):.2g}" if ratios else "-"
+            lines.append(
+                f"| {name} | {target:g} | {len(ratios)} | {faster} | {median} | {only_ours} | "
+                f"{only_theirs} |"
+            )
     return "\n".join(lines)
 
 
@@ -211,17 +255,22 @@ def main(arguments=None):
     parser.add_argument("--lams", nargs="+", choices=list(LAMS))
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--limit", type=float, default=20.0, help="seconds of one fit of a peer")
-    parser.add_argument("--out", type=Path, default=Path("benchmarks/results/compare.json"))
+    parser.add_argument("--out", type=Path, help="JSON; results that it has are kept")
     options = parser.parse_args(arguments)
+    kind = "quick" if options.quick else "full"
+    options.out = options.out or Path(f"benchmarks/results/{kind}/compare.json")
     quick = (
         QUICK
         if options.quick
         else {"data": datasets.NAMES, "losses": list(LOSSES), "lams": list(LAMS)}
     )
-    threadpool_limits(1)
     missing = peers.find_missing()
+    threadpool_limits(1)  # after the imports, which load their own thread pools
     results = json.loads(options.out.read_text())["results"] if options.out.exists() else []
     done = {(r["data"], r["loss"], r["lam"]) for r in results}
+    old = {r["commit"] for r in results} - {commit()}
+    if old:
+        print(f"{options.out} has results of other commits: {sorted(old)}", file=sys.stderr)
     for name in options.data or quick["data"]:
         try:
             X, y = datasets.load(name)
@@ -238,7 +287,8 @@ def main(arguments=None):
                         X, y, name, lam, options.repeats, options.limit
                     )
                 )
-                results.append({"data": name, "loss": loss_name, "lam": lam_name, **result})
+                where = {"data": name, "loss": loss_name, "lam": lam_name, "commit": commit()}
+                results.append(where | result)
                 print(f"{name}, {loss_name}, {lam_name}: {seconds:.1f} s", file=sys.stderr)
                 options.out.parent.mkdir(parents=True, exist_ok=True)
                 content = {"machine": machine(), "missing": missing, "results": results}

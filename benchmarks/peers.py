@@ -1,7 +1,7 @@
 """Other solvers on the same objective: mean loss + lam/2 ||w||^2, no intercept.
 
-Each peer is a function (X, y, lam) -> list of (setting, fit), loosest setting first; fit() returns
-w. What is converted once for a library's own format is not part of fit.
+Each peer is a function (X, y, lam) -> fit, and fit(tol) returns w. What is converted once for a
+library's own format is not part of fit.
 """
 
 import warnings
@@ -9,12 +9,8 @@ import warnings
 import numpy as np
 
 ITERATIONS = 1000  # LIBLINEAR's own limit, and the number of passes that ours is allowed
-TOLERANCES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8, 1e-10)
+TOLERANCES = tuple(10.0**-k for k in range(12))
 MISSING = {}  # peers that could not be imported, and why
-
-
-def _sweep(fit):
-    return [(f"tol={tol:g}", lambda tol=tol: fit(tol)) for tol in TOLERANCES]
 
 
 def _quietly(model, X, y):
@@ -38,7 +34,7 @@ def liblinear(solver, loss):
             w = np.array(model.w[: X.shape[1]])
             return w if model.label[0] == 1 else -w
 
-        return _sweep(fit)
+        return fit
 
     return settings
 
@@ -54,7 +50,7 @@ def linear_svc(dual):
                 LinearSVC(C=C, fit_intercept=False, dual=dual, tol=tol, max_iter=ITERATIONS), X, y
             )
 
-        return _sweep(fit)
+        return fit
 
     return settings
 
@@ -73,7 +69,7 @@ def logistic_regression(solver):
             )
             return _quietly(model, X, y)
 
-        return _sweep(fit)
+        return fit
 
     return settings
 
@@ -94,7 +90,7 @@ def ridge(solver):
             )
             return _quietly(model, X, y)
 
-        return _sweep(fit)
+        return fit
 
     return settings
 
@@ -121,7 +117,7 @@ def cyanure(loss):
                 model = estimators.Classifier(loss=loss, **options)
             return _quietly(model, matrix, y)
 
-        return _sweep(fit)
+        return fit
 
     return settings
 
@@ -144,7 +140,7 @@ def snapml(loss):
                 )
             return _quietly(model, matrix, y)
 
-        return _sweep(fit)
+        return fit
 
     return settings
 

@@ -305,3 +305,23 @@ def test_single_class_and_single_feature():
 def test_other_number_types(dtype):
     assert solve(problem(X.astype(dtype))).converged
     assert solve(problem(sp.csr_array(X.astype(dtype)))).converged
+
+
+@pytest.mark.parametrize("sampling", [samplings.Uniform(), "permuted"], ids=str)
+def test_labels_in_any_memory(sampling):
+    """A column of a table, or a read-only array."""
+    table = np.stack([Y, Y], axis=1)
+    fixed = Y.copy()
+    fixed.flags.writeable = False
+    for labels in (table[:, 0], fixed):
+        assert solve(problem(y=labels), sampling).converged
+
+
+@pytest.mark.filterwarnings("ignore:indices array has non-integer dtype")
+@pytest.mark.parametrize("dtype", [np.int16, np.uint16, np.uint32])
+def test_other_index_types(dtype):
+    """SciPy lets them be set, and the kernels know 32 and 64 bits with a sign only."""
+    sparse = sp.csr_array(X)
+    sparse.indices = sparse.indices.astype(dtype)
+    expected = solve(problem(sp.csr_array(X)), "permuted").w
+    np.testing.assert_array_equal(solve(problem(sparse), "permuted").w, expected)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from quartz.kernels.compile import Specialized, specialize
+from quartz.kernels.placeholder import placeholder as placeholder_mark
 
 LOSS = """
 from typing import NamedTuple
@@ -104,6 +105,7 @@ def inner(x):
     return x + 1
 
 
+@placeholder_mark
 def placeholder(x):
     raise NotImplementedError
 
@@ -141,14 +143,17 @@ def test_helpers_of_different_specializations_have_different_names():
     assert len(names) == 2
 
 
-SHIFT, TABLE = 1.0, np.arange(3.0)
+SHIFT, TABLE, SCALAR = 1.0, np.arange(3.0), np.float32(0.0)
 
 
 def shifted(x):
-    return x + SHIFT + TABLE[1]
+    return x + SHIFT + TABLE[1] + SCALAR
 
 
-@pytest.mark.parametrize(("name", "value"), [("SHIFT", 2.0), ("TABLE", np.arange(3.0) * 2)])
+CONSTANTS = [("SHIFT", 2.0), ("TABLE", np.arange(3.0) * 2), ("SCALAR", np.float32(1.0))]
+
+
+@pytest.mark.parametrize(("name", "value"), CONSTANTS)
 def test_an_edited_constant_makes_a_new_kernel(monkeypatch, name, value):
     """Numba freezes globals into the code that it caches."""
     before = Specialized(shifted, {})
@@ -156,6 +161,38 @@ def test_an_edited_constant_makes_a_new_kernel(monkeypatch, name, value):
     after = Specialized(shifted, {})
     assert before._fingerprint != after._fingerprint
     assert after(1.0) == 4.0
+
+
+def test_defaults_are_told_apart():
+    fingerprints = set()
+    for number in (1.0, 2.0):
+
+        def shifted_by(x, shift=number):
+            return x + shift
+
+        fingerprints.add(Specialized(shifted_by, {})._fingerprint)
+    assert len(fingerprints) == 2
+
+
+def reads_a_module(x):
+    return x + sys.maxsize
+
+
+def test_values_that_cannot_be_hashed_are_not_cached():
+    assert Specialized(reads_a_module, {})._fingerprint is None
+
+
+def product(x):
+    """Not the placeholder of this name that the kernels have."""
+    return 2 * x
+
+
+def calls_its_own_product(x):
+    return product(x)
+
+
+def test_a_users_helper_keeps_its_name():
+    assert specialize(calls_its_own_product, {"product": square})(3.0) == 6.0
 
 
 def log(x):

@@ -129,7 +129,7 @@ def certify(
     if w is not None and primal != "conjugate":
         candidates.append(at(w, "quartz"))
     if primal != "quartz":
-        candidates.append(at(problem.conjugate_point(abar), "conjugate"))
+        candidates.append(at(problem.conjugate_point(abar).copy(), "conjugate"))
     best = min(candidates, key=lambda certificate: certificate.primal)
     if best.gap < -1e-9 * (abs(best.primal) + abs(best.dual)):
         raise LawError(

@@ -34,9 +34,9 @@ def count(name: str, value: int, low: int, high: int | None, remedy: str) -> int
 
 
 def finite_array(name: str, values: ArrayLike, shape: tuple[int, ...]) -> Array:
-    """Return `values` as float64 of exactly `shape`, all finite."""
+    """Return `values` as C-ordered float64 of exactly `shape`, all finite."""
     try:
-        array = np.asarray(values, dtype=np.float64)
+        array = np.asarray(values, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must hold numbers: {error}.") from error
     if array.shape != shape:

@@ -292,10 +292,32 @@ def test_permuted_refuses_what_it_does_not_do():
         solve(problem, "permuted", option=2)
     with pytest.raises(ValueError, match="compiled engine"):
         solve(problem, "permuted", engine="reference")
+    for arguments in ({"primal": "quartz"}, {"primal_step_factor": 10.0}):
+        with pytest.raises(ValueError, match="has w = z"):
+            solve(problem, "permuted", **arguments)
     with pytest.raises(ValueError, match="got 'shuffled'"):
         solve(problem, "shuffled")
     with pytest.raises(ValueError, match="engine must be"):
         solve(problem, engine="gpu")
+
+
+def test_an_estimate_at_rounding_level_does_not_stall_the_run():
+    """With gamma = 0 all may sleep on gaps of zero while the true gap misses the target."""
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 7):
+        X, y = rng.normal(size=(n, 4)), np.where(rng.random(n) > 0.5, 1.0, -1.0)
+    problem = Problem(X, y, losses.EpsilonInsensitive(), 0.1)
+    result = solve(problem, "permuted", tol=1e-7, max_passes=3000)
+    assert result.converged
+    assert result.trace.passes[-1] < 200
+
+
+def test_callback_is_called_on_a_slow_problem():
+    X, y = data.make_classification(200, 50, density=0.5, seed=3)
+    seen = []
+    problem = Problem(X, y, losses.SquaredHinge(), lam=1e-9)
+    solve(problem, "permuted", tol=0, max_passes=200, callback=lambda s, c: seen.append(s.visited))
+    assert len(seen) >= 6
 
 
 def test_vector_losses_of_many_examples_are_compiled_with_the_same_values():

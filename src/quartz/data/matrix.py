@@ -99,6 +99,9 @@ def _canonical_sparse(X: Any, name: str) -> Matrix:
             f"{name} is malformed: its column indices run from {X.indices.min()} to "
             f"{X.indices.max()}, but it has {X.shape[1]} columns. Check how it was built."
         )
+    if X.indices.dtype not in (np.int32, np.int64) or X.indptr.dtype not in (np.int32, np.int64):
+        indices, indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+        X = sp.csr_array((X.data, indices, indptr), X.shape)
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()

@@ -6,6 +6,7 @@ import numpy as np
 
 from quartz.arrays import Array
 from quartz.data import Blocks, KroneckerBlocks
+from quartz.kernels.placeholder import placeholder
 from quartz.kernels.rows import add, column, dot, row_start
 from quartz.kernels.vectors import add_to, coordinate
 
@@ -17,10 +18,12 @@ def block_parts(data: Blocks) -> dict[str, Any]:
     return {"block_dot": _stacked_dot, "block_add": _stacked_add}
 
 
+@placeholder
 def block_dot(rows: Any, i: Any, vectors: Any, scale: float, g: Any, out: Array) -> None:
     """Placeholder: out = A_i' x."""
 
 
+@placeholder
 def block_add(rows: Any, i: Any, delta: Array, vectors: Any, scale: float, g: Any) -> None:
     """Placeholder: abar += A_i delta."""
 

@@ -15,9 +15,10 @@ and each of its helpers, gets a name of its own, with a hash of all code that go
 
 import dis
 import hashlib
+import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from types import CodeType, FunctionType
+from types import BuiltinFunctionType, CodeType, FunctionType
 from typing import Any
 
 import numba
@@ -25,6 +26,7 @@ import numpy as np
 from numba.extending import overload
 
 from quartz.domain import SLACK, barrier
+from quartz.kernels.prefetch import prefetch_element
 
 
 @overload(barrier)
@@ -42,6 +44,8 @@ Parts = Mapping[str, Callable[..., Any]]
 # Division by zero as in NumPy, which is also what the reference does. Helpers are inlined: passing
 # the arrays of a row to a call cost as much as the row itself (60 against 37 ns a visit on a9a).
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+_OWNS_DATA = 4  # a flag of arrays that does not matter to Numba
+_HELPER_OPTIONS = _OPTIONS | {"forceinline": True}
 
 
 def specialize(kernel: Callable[..., Any], parts: Parts) -> "Specialized":
@@ -84,16 +88,17 @@ class Specialized:
 
     def _compile(self, signature: tuple[Any, ...]) -> Callable[..., Any]:
         types = hashlib.sha256(repr(signature).encode()).hexdigest()[:16]
-        suffix = f"{self._fingerprint}_{types}"
+        suffix = f"{self._fingerprint or id(self)}_{types}"
         linked = _link(self._kernel, self._parts, {}, suffix)
-        compiled: Callable[..., Any] = numba.njit(cache=True, **_OPTIONS)(linked)
+        cached = self._fingerprint is not None
+        compiled: Callable[..., Any] = numba.njit(cache=cached, **_OPTIONS)(linked)
         return compiled
 
 
 def _kind(argument: Any) -> Any:
     """What decides an argument's Numba type, found 20 times as fast as by `numba.typeof`."""
     if isinstance(argument, np.ndarray):
-        return argument.dtype, argument.ndim, argument.flags.num
+        return argument.dtype, argument.ndim, argument.flags.num & ~_OWNS_DATA
     if isinstance(argument, tuple):
         return type(argument), tuple(map(_kind, argument))
     return type(argument)
@@ -111,7 +116,7 @@ def _link(
         if callee not in done:
             done[callee] = None
             helper = _link(callee, parts, done, suffix)
-            done[callee] = numba.njit(forceinline=True, **_OPTIONS)(helper)
+            done[callee] = numba.njit(**_HELPER_OPTIONS)(helper)
         if done[callee] is None:
             raise TypeError(f"{callee.__qualname__} calls itself, which a kernel cannot do.")
         names[name] = done[callee]
@@ -124,11 +129,19 @@ def _link(
 
 
 def _globals(function: FunctionType, parts: Parts) -> Iterator[tuple[str, Any]]:
-    """What `function` reads by a global name (np.log is not a global called log)."""
-    for instruction in dis.get_instructions(function):
-        if instruction.opname == "LOAD_GLOBAL":
-            name = instruction.argval
-            yield name, parts.get(name) or function.__globals__.get(name)
+    """What `function` reads by a global name, placeholders replaced.
+
+    Only names that it loads count (np.log is not a global called log), in nested functions too.
+    """
+    codes = [function.__code__]
+    for code in codes:
+        codes.extend(constant for constant in code.co_consts if isinstance(constant, CodeType))
+        for instruction in dis.get_instructions(code):
+            if instruction.opname == "LOAD_GLOBAL" and instruction.argval in function.__globals__:
+                name = instruction.argval
+                value = function.__globals__[name]
+                is_placeholder = getattr(value, "is_placeholder", False)
+                yield name, parts.get(name, value) if is_placeholder else value
 
 
 def _callees(function: FunctionType, parts: Parts) -> Iterator[tuple[str, FunctionType]]:
@@ -138,14 +151,16 @@ def _callees(function: FunctionType, parts: Parts) -> Iterator[tuple[str, Functi
             yield name, value
 
 
-def _fingerprint(kernel: FunctionType, parts: Parts) -> str:
-    """Hash of the code of all functions reached and of the constants that they read.
+def _fingerprint(kernel: FunctionType, parts: Parts) -> str | None:
+    """Hash of the code of all functions reached and of the values that Numba freezes into it.
 
-    Of the code that runs, not of the source: the file may have been edited since.
+    Of the code that runs, not of the source: the file may have been edited since. None if a value
+    is of a kind that cannot be hashed, such as a module with settings; then nothing is cached.
     """
     wiring = sorted((name, part.__module__, part.__qualname__) for name, part in parts.items())
-    digest = hashlib.sha256(repr((wiring, _OPTIONS)).encode())
-    reached, pending = set(), [kernel]
+    digest = hashlib.sha256(repr((wiring, _OPTIONS, _HELPER_OPTIONS, SLACK)).encode())
+    reached: set[FunctionType] = set()
+    pending: list[Any] = [kernel, _compiled_barrier]
     while pending:
         function = pending.pop()
         if function in reached:
@@ -155,13 +170,30 @@ def _fingerprint(kernel: FunctionType, parts: Parts) -> str:
         for piece in _pieces(function.__code__):
             digest.update(piece)
         cells = [cell.cell_contents for cell in function.__closure__ or ()]
-        for value in (*cells, *(value for _, value in _globals(function, parts))):
-            if isinstance(value, int | float | complex | str | tuple):
-                digest.update(repr(value).encode())
-            elif isinstance(value, np.ndarray):
-                digest.update(repr((value.dtype, value.shape)).encode() + value.tobytes())
+        read = [value for _, value in _globals(function, parts)]
+        for value in (*cells, *(function.__defaults__ or ()), *read):
+            described = _describe(value)
+            if described is None:
+                return None
+            digest.update(described)
         pending.extend(callee for _, callee in _callees(function, parts))
     return digest.hexdigest()[:16]
+
+
+def _describe(value: Any) -> bytes | None:
+    """A value that compiled code may hold, as bytes; None if it is of another kind."""
+    if value is None or isinstance(value, bool | int | float | complex | str | np.generic):
+        return repr(value).encode()
+    if isinstance(value, tuple):
+        described = [_describe(entry) for entry in value]
+        return None if None in described else b"(%b)" % b",".join(filter(None, described))
+    if isinstance(value, np.ndarray):
+        return repr((value.dtype, value.shape)).encode() + value.tobytes()
+    if isinstance(value, FunctionType | type | BuiltinFunctionType | np.ufunc):
+        return value.__qualname__.encode()  # of a plain function the code is hashed too
+    if value is np or value is math or value is prefetch_element:
+        return repr(type(value)).encode()
+    return None
 
 
 def _pieces(code: CodeType) -> Iterator[bytes]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from quartz.arrays import Array, Floats, Matrix
 from quartz.kernels.compile import specialize
+from quartz.kernels.placeholder import placeholder
 from quartz.kernels.rows import add, as_rows, dot, row_parts
 
 
@@ -35,6 +36,7 @@ def map_examples(function: Any, parameters: Any, x: Array, y: Array) -> Array:
     return out
 
 
+@placeholder
 def example_function(parameters: Any, x: Floats, y: Floats) -> float:
     """Placeholder: value or conjugate of a loss."""
     raise NotImplementedError

@@ -12,6 +12,7 @@ import numpy as np
 from quartz.arrays import Array, Floats
 from quartz.kernels.arguments import Examples, Model
 from quartz.kernels.blocks import block_add, block_dot
+from quartz.kernels.placeholder import placeholder
 from quartz.kernels.prefetch import prefetch_element
 from quartz.kernels.rows import AHEAD, add, dot, prefetch_row
 from quartz.kernels.updates import update
@@ -21,6 +22,7 @@ LONGEST_NAP = 127  # epochs; the most that a counter of `wake` can hold
 SETTLED = 0.3  # of the mean gap
 
 
+@placeholder
 def example_gap(loss: Any, alpha: Floats, a: Floats, y: Floats, weight: float) -> float:
     """Placeholder: phi_i(a) + phi_i*(-alpha) + <a, alpha>."""
     raise NotImplementedError
@@ -74,6 +76,7 @@ def wake(words: Array, order: Array) -> int:
     return awake
 
 
+@placeholder
 def epoch(
     order: Array,
     gaps: Array,
@@ -107,8 +110,10 @@ def epoch_rows(
     for k in range(order.size):
         later = order[min(k + AHEAD, last)]
         prefetch_row(rows, np.uint64(later))
-        for values in (alpha, y, v, gaps):
-            prefetch_element(values, np.int64(later))
+        prefetch_element(alpha, np.int64(later))
+        prefetch_element(y, np.int64(later))
+        prefetch_element(v, np.int64(later))
+        prefetch_element(gaps, np.int64(later))
         i = np.uint64(order[k])
         scale = begin(vectors, 1.0, 1.0, g)
         a = dot(rows, i, vectors, scale, g)
@@ -175,16 +180,19 @@ def gap_parts(weighted: bool, vector: bool, componentwise: bool) -> dict[str, An
     return gap | {"product": _vector_product if vector else _scalar_product}
 
 
+@placeholder
 def loss_value(loss: Any, a: Floats, y: Floats) -> float:
     """Placeholder: the loss's value."""
     raise NotImplementedError
 
 
+@placeholder
 def loss_conjugate(loss: Any, u: Floats, y: Floats) -> float:
     """Placeholder: the loss's conjugate."""
     raise NotImplementedError
 
 
+@placeholder
 def product(a: Floats, alpha: Floats) -> float:
     """Placeholder: <a, alpha>."""
     raise NotImplementedError

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from quartz.arrays import Array, Matrix
+from quartz.kernels.placeholder import placeholder
 from quartz.kernels.prefetch import prefetch_element
 from quartz.kernels.vectors import add_to, coordinate
 
@@ -47,16 +48,19 @@ def row_parts(rows: CsrRows | DenseRows) -> dict[str, Any]:
     return {"row_start": _dense_start, "column": _dense_column, "prefetch_row": _dense_prefetch}
 
 
+@placeholder
 def row_start(rows: Any, i: Any) -> Any:
     """Placeholder: first position of row i."""
     raise NotImplementedError
 
 
+@placeholder
 def column(rows: Any, k: Any, start: Any) -> Any:
     """Placeholder: column of position k, in the row that begins at start."""
     raise NotImplementedError
 
 
+@placeholder
 def prefetch_row(rows: Any, i: Any) -> None:
     """Placeholder: ask for row i."""
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from quartz.arrays import Floats
+from quartz.kernels.placeholder import placeholder
 
 
 def update_parts(option: int, weighted: bool, componentwise: bool) -> dict[str, Any]:
@@ -19,16 +20,19 @@ def update_parts(option: int, weighted: bool, componentwise: bool) -> dict[str, 
     return {"update": _each_output, "update_one": one} if componentwise else {"update": one}
 
 
+@placeholder
 def loss_step(loss: Any, alpha: Floats, a: Floats, y: Floats, q: float) -> Floats:
     """Placeholder: the loss's step."""
     raise NotImplementedError
 
 
+@placeholder
 def loss_gradient(loss: Any, a: Floats, y: Floats) -> Floats:
     """Placeholder: the loss's gradient."""
     raise NotImplementedError
 
 
+@placeholder
 def update(
     loss: Any, alpha: Floats, a: Floats, y: Floats, weight: float, q: float, theta: float, p: float
 ) -> Floats:

@@ -12,6 +12,7 @@ Any other g keeps z and w themselves, at O(d) an iteration.
 from typing import Any, NamedTuple
 
 from quartz.arrays import Array
+from quartz.kernels.placeholder import placeholder
 
 TINY = 1e-100
 
@@ -46,20 +47,24 @@ def vector_parts(separable: bool, option: int, tracked: bool) -> dict[str, Any]:
     }
 
 
+@placeholder
 def conjugate_gradient(g: Any, u: Any) -> Any:
     """Placeholder: the regularizer's conjugate_gradient, of a coordinate or of the vector."""
     raise NotImplementedError
 
 
+@placeholder
 def coordinate(vectors: Any, j: Any, scale: float, g: Any) -> float:
     """Placeholder: z_j for Option I, w_j for Option II."""
     raise NotImplementedError
 
 
+@placeholder
 def add_to(vectors: Any, j: Any, delta: float, scale: float, g: Any) -> None:
     """Placeholder: add delta to abar_j while w stays what it is."""
 
 
+@placeholder
 def begin(vectors: Any, scale: float, decay: float, g: Any) -> float:
     """Placeholder: the primal update that opens an iteration; returns the new scale."""
     raise NotImplementedError

@@ -21,6 +21,7 @@ from quartz.solvers.state import State
 
 _MOST_SETS = 1_000_000  # drawn at once, however rarely the sampling hits an example
 _NEXT_RECORD = 1e-3  # a run that estimates its gap certifies at least when it fell so much
+_LONGEST_WAIT = 32  # passes: and at least so often, for callbacks and the record
 
 Start = Result | State | tuple[Array, Array] | Array | None
 
@@ -54,7 +55,8 @@ def solve(
     tol : float
         Target for the relative gap, gap / |P(w)|.
     max_passes, max_seconds : float
-        Limits; one pass visits n examples.
+        Limits; one pass visits n examples. They are looked at between chunks of work, a pass or
+        so; seconds include compilation.
     option : {1, 2}
         Dual update of Algorithm 1.
     primal_step_factor : float
@@ -65,7 +67,7 @@ def solve(
         Where to begin: a previous result (also of another lam), a state, a pair (w, alpha), or
         dual variables alone.
     seed : int or numpy.random.Generator
-        The same seed and passes_per_check give the same trajectory.
+        The same seed and arguments give the same trajectory.
     passes_per_check : float
         Passes between certificates; "permuted" ignores it and goes by an estimate of the gap.
     callback : callable, optional
@@ -97,8 +99,9 @@ def solve(
     state = _start(problem, start)
     steps: _Steps
     if isinstance(sampling, str):
+        _check_permuted(sampling, option, engine, primal, primal_step_factor)
         primal = "conjugate"
-        steps = _permuted_steps(problem, sampling, option, engine, rng)
+        steps = PermutedEpochs(problem, rng)
     else:
         plan = Plan.of(
             problem, Uniform() if sampling is None else sampling, option, primal_step_factor
@@ -184,7 +187,7 @@ class _Run:
     ) -> None:
         self._problem, self._state, self._primal = problem, state, primal
         self._tol, self._began = tol, began
-        self._estimate_then = np.inf  # at the last certificate
+        self._estimate_then, self._passes_then = np.inf, 0.0  # at the last certificate
         self.trace = Trace()
 
     def state_is_finite(self) -> bool:
@@ -199,12 +202,22 @@ class _Run:
 
         After a certificate that failed, the estimate must halve first.
         """
-        target = min(self._tol * abs(self.best.primal), 0.5 * self._estimate_then)
+        target = min(self._target(), 0.5 * self._estimate_then)
         return max(target, _NEXT_RECORD * self._estimate_then)
 
     def is_due(self, estimate: float | None) -> bool:
-        """Whether to certify: without an estimate always; also if it is not a number."""
-        return estimate is None or not estimate > self.wanted()
+        """Whether to certify: without an estimate always; also if it is not a number.
+
+        An estimate that was far too low may never halve; then waiting counts.
+        """
+        if estimate is None or not estimate > self.wanted():
+            return True
+        waited = self._state.visited / self._problem.n - self._passes_then
+        patience = 1 + 0.25 * self._passes_then if estimate <= self._target() else _LONGEST_WAIT
+        return waited >= patience
+
+    def _target(self) -> float:
+        return self._tol * abs(self.best.primal)
 
     def certify(self, estimate: float | None) -> Certificate:
         state = self._state
@@ -214,12 +227,13 @@ class _Run:
         if len(self.trace) == 1 or certificate.gap < self.best.gap:
             self.best, self.alpha = certificate, state.alpha.copy()
         self._estimate_then = certificate.gap if estimate is None else estimate
+        self._passes_then = passes
         return certificate
 
 
-def _permuted_steps(
-    problem: Problem, name: str, option: Option, engine: EngineName, rng: np.random.Generator
-) -> PermutedEpochs:
+def _check_permuted(
+    name: str, option: Option, engine: EngineName, primal: PrimalPoint, primal_step_factor: float
+) -> None:
     if name != "permuted":
         raise ValueError(
             f'The only sampling with a name is "permuted", got {name!r}. The others are objects '
@@ -227,7 +241,10 @@ def _permuted_steps(
         )
     if option != 1 or engine != "compiled":
         raise ValueError('sampling="permuted" runs Option I with the compiled engine only.')
-    return PermutedEpochs(problem, rng)
+    if primal not in ("best", "conjugate") or primal_step_factor != 1.0:
+        raise ValueError(
+            'sampling="permuted" has w = z: leave primal and primal_step_factor as they are.'
+        )
 
 
 def _chunk(plan: Plan, passes: float) -> int:

@@ -17,8 +17,8 @@ def describe(status: Status, best: Certificate, tol: float, trace: Trace, plan: 
     if status is Status.DIVERGED:
         return (
             f"Diverged: the iterates overflowed after {passes}; the best pair has {reached}. "
-            "The ESO v of the sampling is too small for the data, or the loss breaks its laws: try "
-            "verify_eso and check_loss."
+            "The ESO v of the sampling is too small for the data, the loss breaks its laws (try "
+            "verify_eso and check_loss), or v / (lam n) overflows (scale X, or increase lam)."
         )
     sentences = [f"Not converged ({status.value}): {reached} > tol = {tol:g} after {passes}."]
     target = tol * abs(best.primal)

@@ -94,7 +94,8 @@ class PermutedEpochs:
         return mean
 
     def refresh(self, state: State, certificate: Certificate) -> None:
-        """Take over abar from scratch and w = z, and wake all examples."""
+        """Take over abar from scratch and w = z; wake all examples if the estimate was too low."""
         state.abar[:] = certificate.abar
         state.w = certificate.w
-        self._asleep[:] = 0
+        if np.mean(self._gaps) < 0.9 * certificate.gap:
+            self._asleep[:] = 0
