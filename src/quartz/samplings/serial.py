@@ -23,7 +23,7 @@ class Serial(GroupSampling):
 
     def __init__(self, probabilities: ArrayLike) -> None:
         p = checks.probabilities("probabilities", probabilities)
-        super().__init__(np.zeros(p.size, dtype=np.int64), p)
+        super().__init__(np.zeros(p.size, dtype=np.int8), p)  # one group
 
     def eso(self, data: Blocks) -> Array:
         """lambda_max(A_i' A_i) [a-vi]."""
