@@ -8,6 +8,7 @@ The conjugate is the supremum over all points; the paper's footnote, which restr
 sphere, is a slip.
 """
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -96,6 +97,16 @@ class Problem:
     def condition(self, v: Array) -> Array:
         """1 + v_i / (lam gamma_i n), whose largest ratio to p_i is 1/theta [a-theta]."""
         return condition_numbers(v, self.lam, self.gammas, self.n)
+
+    def strengthened(self, kappa: float) -> "Problem":
+        """The problem of P(w) + kappa / 2 ||w||^2, on the same data.
+
+        lam g + kappa / 2 ||.||^2 = (lam + kappa) g', with g' the regularizer `weakened`.
+        """
+        other = copy(self)
+        other.lam = self.lam + kappa
+        other.regularizer = regularizers.weakened(self.regularizer, self.lam / other.lam)
+        return other
 
     # Vectors over all examples
 

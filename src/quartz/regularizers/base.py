@@ -9,6 +9,8 @@ Required
     conjugate_gradient(u)  grad g*(u), the maximizing w
 Optional
     separable              True if g is a sum over coordinates (default False)
+    weakened(t)            for 0 < t <= 1 the regularizer t h + ||.||^2 / 2, where
+                           g = h + ||.||^2 / 2; acceleration needs it
     validate()             raises ValueError on bad parameters
 
 The functions of a separable g act on one coordinate, and elementwise on a vector: the caller sums.
@@ -41,6 +43,17 @@ class Regularizer(Protocol):
 def is_separable(regularizer: Regularizer) -> bool:
     """Tell whether g is a sum over coordinates."""
     return bool(getattr(regularizer, "separable", False))
+
+
+def weakened(regularizer: Any, t: float) -> Regularizer:
+    """Return t h + ||.||^2 / 2, where g = h + ||.||^2 / 2."""
+    if not hasattr(regularizer, "weakened"):
+        raise ValueError(
+            f"Acceleration needs {type(regularizer).__name__}.weakened, which it lacks. Write it "
+            '(see quartz.regularizers.base), or use acceleration="off".'
+        )
+    weaker: Regularizer = regularizer.weakened(t)
+    return weaker
 
 
 def validate(regularizer: Any) -> None:

@@ -15,8 +15,8 @@ def check_regularizer(regularizer: Any, d: int = 6, trials: int = 100, seed: int
 
     The laws: conjugate_gradient is the numeric gradient of conjugate; Fenchel-Young holds with
     equality at w = grad g*(u), which makes conjugate the supremum; a separable g works elementwise;
-    and g is 1-strongly convex
-    [ass:reg], that is, g rises by ||w' - w||^2 / 2 above its tangent and grad g* is 1-Lipschitz.
+    weakened, if there is one, is t g + (1 - t) ||.||^2 / 2; and g is 1-strongly convex [ass:reg],
+    that is, g rises by ||w' - w||^2 / 2 above its tangent and grad g* is 1-Lipschitz.
 
     Parameters
     ----------
@@ -54,6 +54,8 @@ def _violations(g: Any, d: int, trials: int, rng: np.random.Generator) -> Iterat
         yield from _fenchel_young_anywhere(g, u, scale * rng.normal(size=d))
         if is_separable(g):
             yield from _elementwise(g, u)
+        if hasattr(g, "weakened"):
+            yield from _weakened(g, w, rng.uniform(0.01, 1.0))
 
 
 def _derivative(g: Any, u: Array, w: Array, direction: Array) -> list[str]:
@@ -87,6 +89,13 @@ def _elementwise(g: Any, u: Array) -> Iterator[str]:
         whole, parts = np.asarray(function(x)), np.array([function(part) for part in x])
         same = whole.shape == parts.shape and np.allclose(whole, parts, rtol=1e-12)
         yield from broken(law, 0.0 if same else np.inf, 0.0, f"u={x}")
+
+
+def _weakened(g: Any, w: Array, t: float) -> list[str]:
+    expected = t * value(g, w) + (1 - t) * 0.5 * float(w @ w)
+    error = abs(value(g.weakened(t), w) - expected)
+    law = "weakened(t) is t g + (1 - t) ||.||^2 / 2"
+    return broken(law, error, 1e-9 * max(1.0, abs(expected)), f"w={w}, t={t}")
 
 
 def _strong_convexity(g: Any, u: Array, w: Array, other: Array) -> Iterator[str]:

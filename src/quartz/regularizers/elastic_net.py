@@ -37,3 +37,7 @@ class ElasticNet(NamedTuple):
     def conjugate_gradient(self, u: Floats) -> Floats:
         """u_j shrunk towards 0 by mu."""
         return np.sign(u) * np.maximum(np.abs(u) - self.mu, 0.0)
+
+    def weakened(self, t: float) -> "ElasticNet":
+        """Weigh the 1-norm by t mu."""
+        return ElasticNet(t * self.mu)

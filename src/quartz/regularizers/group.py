@@ -45,6 +45,10 @@ class GroupL2(NamedTuple):
         kept = np.maximum(norms - self.mu, 0.0)
         return u * (kept / np.maximum(norms, 1e-300))[self.groups]
 
+    def weakened(self, t: float) -> "GroupL2":
+        """Weigh the norms of the groups by t mu."""
+        return GroupL2(self.groups, t * self.mu)
+
 
 def _norms(groups: IntArray, w: Array) -> Array:
     return np.sqrt(np.bincount(groups, w * w))

@@ -28,6 +28,10 @@ class L2(NamedTuple):
         """The identity."""
         return u
 
+    def weakened(self, t: float) -> "L2":
+        """Return g itself: h = 0."""
+        return self
+
 
 class NonnegativeL2(NamedTuple):
     """g(w) = ||w||^2 / 2 for w >= 0, else infinite."""
@@ -48,6 +52,10 @@ class NonnegativeL2(NamedTuple):
     def conjugate_gradient(self, u: Floats) -> Floats:
         """max(u_j, 0)."""
         return np.maximum(u, 0.0)
+
+    def weakened(self, t: float) -> "NonnegativeL2":
+        """Return g itself: h is 0 or infinite."""
+        return self
 
 
 class BoxL2(NamedTuple):
@@ -83,3 +91,7 @@ class BoxL2(NamedTuple):
     def conjugate_gradient(self, u: Floats) -> Floats:
         """u_j clipped to the box."""
         return np.minimum(np.maximum(u, self.lower), self.upper)
+
+    def weakened(self, t: float) -> "BoxL2":
+        """Return g itself: h is 0 or infinite."""
+        return self

@@ -12,6 +12,7 @@ from quartz.certificate import Certificate, PrimalPoint, certify
 from quartz.problem import Problem
 from quartz.progress import progress_bar
 from quartz.samplings import Recipe, Uniform
+from quartz.solvers.accelerated import AcceleratedEpochs
 from quartz.solvers.iteration import EngineName, iterate
 from quartz.solvers.message import describe
 from quartz.solvers.permuted import PermutedEpochs
@@ -42,6 +43,7 @@ def solve(
     callback: Callable[[State, Certificate], Any] | None = None,
     progress: bool = False,
     engine: EngineName = "compiled",
+    acceleration: Literal["on", "off"] = "off",
 ) -> Result:
     """Solve a problem by Quartz until its relative duality gap is certified to be at most `tol`.
 
@@ -77,6 +79,10 @@ def solve(
         Show a progress bar (needs tqdm).
     engine : {"compiled", "reference"}
         The compiled kernels, or the reference implementation in NumPy.
+    acceleration : {"off", "on"}
+        With "permuted", momentum in a proximal-point loop (:mod:`quartz.solvers.accelerated`).
+        Experimental: at small lam mostly several times fewer passes, at large lam the same, but
+        with rows of very different norms it can take many more.
 
     Returns
     -------
@@ -98,10 +104,14 @@ def solve(
     rng = np.random.default_rng(seed)
     state = _start(problem, start)
     steps: _Steps
+    if acceleration not in ("off", "on") or (acceleration == "on" and sampling != "permuted"):
+        raise ValueError(
+            f'acceleration must be "off", or "on" with sampling="permuted", got {acceleration!r}.'
+        )
     if isinstance(sampling, str):
         _check_permuted(sampling, option, engine, primal, primal_step_factor)
-        primal = "conjugate"
-        steps = PermutedEpochs(problem, rng)
+        primal = "best" if acceleration == "on" else "conjugate"
+        steps = (AcceleratedEpochs if acceleration == "on" else PermutedEpochs)(problem, rng)
     else:
         plan = Plan.of(
             problem, Uniform() if sampling is None else sampling, option, primal_step_factor

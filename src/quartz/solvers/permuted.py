@@ -68,8 +68,8 @@ class PermutedEpochs:
             | gap_parts(weighted, is_vector(problem.loss), componentwise),
         )
 
-    def advance(self, state: State, wanted: float) -> float:
-        """Do epochs of about a pass together, or until the estimate of the gap is `wanted`.
+    def advance(self, state: State, wanted: float, passes: float = 1.0) -> float:
+        """Do epochs of about so many passes together, or until the estimate of the gap is `wanted`.
 
         Returns that estimate. `state.w` is left alone: w = z.
         """
@@ -85,7 +85,7 @@ class PermutedEpochs:
             self._naps,
             self._asleep,
             wanted,
-            problem.n,
+            passes * problem.n,
             Examples(self._rows, problem.y, self._weights, state.alpha, self.plan.v),
             Model(problem.loss, problem.regularizer, vectors, 1.0 / (problem.lam * problem.n)),
         )
@@ -98,4 +98,8 @@ class PermutedEpochs:
         state.abar[:] = certificate.abar
         state.w = certificate.w
         if np.mean(self._gaps) < 0.9 * certificate.gap:
-            self._asleep[:] = 0
+            self.wake()
+
+    def wake(self) -> None:
+        """Wake all examples."""
+        self._asleep[:] = 0

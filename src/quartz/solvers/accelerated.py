@@ -1,0 +1,147 @@
+"""Acceleration: a proximal-point loop with momentum around the practical mode.
+
+Outer step k minimizes P(w) + kappa/2 ||w - c_k||^2 roughly, by epochs over the same data; that
+problem is much better conditioned. Up to a constant its regularizer is (lam + kappa) times
+g'(w) - <shift, w>, where g' = (lam g + kappa/2 ||.||^2) / (lam + kappa) and
+shift = kappa c_k / (lam + kappa), so that its z is
+
+    z = grad g'*(abar' + shift),    abar' = 1/((lam + kappa) n) sum_i A_i alpha_i:
+
+the kernels run on a strengthened problem with the shift added to abar', and need not know of it.
+The duals stay, and the centre moves by momentum:
+
+    c_{k+1} = u_k + beta_k (u_k - u_{k-1}),    u_k the primal point of outer step k.
+
+The losses of both problems are the same, so the duals are feasible for the original one, too. With
+its abar, u_k has the gap
+
+    1/n sum_i GAP_phi_i(u_k) + lam (g(u_k) + g*(abar) - <u_k, abar>).
+
+lam abar = (lam + kappa)(abar' + shift) - kappa c_k: where the outer steps converge, u = c, the
+second term vanishes; for L2 it is kappa^2 / (2 lam) ||u - c||^2. Both terms are known without a
+pass. The certificate is computed from scratch, as everywhere, for the better of u and the original z.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from quartz.arrays import Array
+from quartz.certificate import Certificate
+from quartz.problem import Problem
+from quartz.regularizers import base as regularizers
+from quartz.solvers.permuted import PermutedEpochs
+from quartz.solvers.state import State
+
+INNER_GAP = 3.0  # an outer step ends when the losses' gap is this multiple of kappa/2 ||u - c||^2
+FEW, MANY, MOST = 2, 8, 20  # epochs of an outer step
+STREAK = 3  # outer steps of few epochs after which kappa is halved; after one of many it is doubled
+WORSE = 2.0  # growth of the gap that ends the momentum
+
+
+class AcceleratedEpochs:
+    """Accelerated epochs over random permutations; a heuristic like `PermutedEpochs`.
+
+    Parameters
+    ----------
+    problem : Problem
+        With a regularizer that can be `weakened`.
+    rng : numpy.random.Generator
+
+    Attributes
+    ----------
+    plan : Plan
+        That of the epochs.
+    kappa : float
+        Strength of the proximal term, adapted. It starts where lam + kappa is the mean of
+        v_i / (gamma_i n), for gamma = 0 the largest v_i / n; 0 means that nothing is to be gained.
+    """
+
+    def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
+        self._problem = problem
+        self._epochs = PermutedEpochs(problem, rng)
+        self.plan = self._epochs.plan
+        curvature = self.plan.v / problem.n
+        if problem.loss.gamma > 0:
+            curvature = curvature / problem.gammas
+        wanted = curvature.mean() if problem.loss.gamma > 0 else curvature.max()
+        self._largest = float(curvature.max())  # beyond it kappa conditions no better
+        self.kappa = max(float(wanted) - problem.lam, 0.0)
+        self._centre: Array | None = None
+        self._previous = self._combination = np.empty(0)  # 1/n sum_i A_i alpha_i
+        self._momentum, self._streak = 1.0, 0
+        self._accuracy, self._lowest = INNER_GAP, np.inf
+
+    def advance(self, state: State, wanted: float) -> float:
+        """Do one outer step; returns the estimate of the original problem's gap at `state.w`."""
+        if self.kappa == 0:
+            estimate = self._epochs.advance(state, wanted)
+            state.w = self._problem.conjugate_point(state.abar).copy()
+            return estimate
+        if self._centre is None:
+            self._centre = self._previous = state.w.copy()
+            self._combination = self._problem.lam * state.abar
+        problem = self._problem.strengthened(self.kappa)
+        self._epochs.plan = replace(self.plan, problem=problem)
+        shifted = (self._combination + self.kappa * self._centre) / problem.lam
+        inner = replace(state, abar=shifted)
+        for epochs in range(1, MOST + 1):
+            enough = self._accuracy * self._distance(problem.conjugate_point(shifted))
+            gap = self._epochs.advance(inner, enough if epochs > 1 else -np.inf, passes=0.0)
+            w = problem.conjugate_point(shifted)
+            if gap <= self._accuracy * self._distance(w):
+                break
+        state.iteration, state.visited = inner.iteration, inner.visited
+        state.w = w.copy()
+        self._combination = problem.lam * shifted - self.kappa * self._centre
+        state.abar[:] = self._combination / self._problem.lam
+        estimate = gap + self._regularizer_gap(state)
+        self._guard(estimate)
+        self._move_centre(state.w)
+        self._adapt(epochs)
+        return estimate
+
+    def refresh(self, state: State, certificate: Certificate) -> None:
+        """Take over abar from scratch; wake all examples if the estimate was too low."""
+        w = state.w
+        self._epochs.refresh(state, certificate)
+        if self.kappa > 0:
+            state.w = w  # the certificate may have chosen z, which does not move with the centre
+            self._combination = self._problem.lam * certificate.abar
+
+    def _distance(self, w: Array) -> float:
+        """kappa/2 ||w - c||^2."""
+        difference = w - self._centre
+        return 0.5 * self.kappa * float(difference @ difference)
+
+    def _regularizer_gap(self, state: State) -> float:
+        g, lam = self._problem.regularizer, self._problem.lam
+        terms = regularizers.value(g, state.w) + regularizers.conjugate(g, state.abar)
+        return lam * (terms - float(state.w @ state.abar))
+
+    def _move_centre(self, w: Array) -> None:
+        """Momentum of FISTA, at most what strong convexity wants; none after a step backwards."""
+        assert self._centre is not None
+        step = w - self._previous
+        root = np.sqrt(self._problem.lam / (self._problem.lam + self.kappa))
+        following = 0.5 + np.sqrt(0.25 + self._momentum**2)
+        beta = min((self._momentum - 1) / following, (1 - root) / (1 + root))
+        if (self._centre - w) @ step > 0:
+            beta, following = 0.0, 1.0
+        self._centre = w + beta * step
+        self._previous, self._momentum = w, following
+
+    def _guard(self, estimate: float) -> None:
+        """Where the gap grows, the outer steps were too rough for their momentum."""
+        if estimate > WORSE * self._lowest:
+            self._accuracy = max(self._accuracy / 2, INNER_GAP / 1000)
+            self._momentum, self._lowest = 1.0, estimate
+            self._epochs.wake()
+        self._lowest = min(self._lowest, estimate)
+
+    def _adapt(self, epochs: int) -> None:
+        self._streak = self._streak + 1 if epochs <= FEW else 0
+        if epochs >= MANY:
+            self.kappa = min(2 * self.kappa, max(self.kappa, self._largest))
+        elif self._streak >= STREAK:
+            self.kappa, self._streak = self.kappa / 2, 0
