@@ -19,7 +19,7 @@ its abar, u_k has the gap
 
 lam abar = (lam + kappa)(abar' + shift) - kappa c_k: where the outer steps converge, u = c, the
 second term vanishes; for L2 it is kappa^2 / (2 lam) ||u - c||^2. Both terms are known without a
-pass. The certificate is computed from scratch, as everywhere, for the better of u and the original z.
+pass. The certificate is computed from scratch, as everywhere, for the better of u and original z.
 """
 
 from dataclasses import replace
