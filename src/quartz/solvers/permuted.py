@@ -97,7 +97,7 @@ class PermutedEpochs:
         """Take over abar from scratch and w = z; wake all examples if the estimate was too low."""
         state.abar[:] = certificate.abar
         state.w = certificate.w
-        if np.mean(self._gaps) < 0.9 * certificate.gap:
+        if np.mean(self._gaps) < 0.9 * certificate.loss_gap:
             self.wake()
 
     def wake(self) -> None:
