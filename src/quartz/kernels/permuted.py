@@ -121,8 +121,7 @@ def epoch_rows(
         gap = example_gap(loss, old, a, y[i], weights[i])
         change += gap - gaps[i]
         gaps[i] = gap
-        naps[i] = min(2 * naps[i] + 1, LONGEST_NAP) if gap <= threshold else 0
-        asleep[i] = naps[i]
+        rest(i, gap <= threshold, naps, asleep)
         new = update(loss, old, a, y[i], weights[i], v[i] * inverse, 0.0, 1.0)
         if new != old:
             alpha[i] = new
@@ -150,13 +149,18 @@ def epoch_blocks(
         gap = example_gap(loss, alpha[i], a, y[i], weights[i])
         change += gap - gaps[i]
         gaps[i] = gap
-        naps[i] = min(2 * naps[i] + 1, LONGEST_NAP) if gap <= threshold else 0
-        asleep[i] = naps[i]
+        rest(i, gap <= threshold, naps, asleep)
         new = update(loss, alpha[i], a, y[i], weights[i], v[i] * inverse, 0.0, 1.0)
         delta = (new - alpha[i]) * inverse
         alpha[i] = new
         block_add(rows, i, delta, vectors, scale, g)
     return change
+
+
+def rest(i: Any, settled: Any, naps: Array, asleep: Array) -> None:
+    """Let a settled example sleep, longer than the last time; another stays awake."""
+    naps[i] = min(2 * naps[i] + 1, LONGEST_NAP) if settled else 0
+    asleep[i] = naps[i]
 
 
 def shuffle(order: Array, seed: Any) -> None:
