@@ -45,7 +45,7 @@ print("result", result.converged, round(float(result.w[0]), 6))
 
 
 def run(folder, cache, module="mylosses", name="Mine", factor=None):
-    """Write the loss if asked to, solve in a new process; returns converged, w_0, from cache."""
+    """Write the loss if asked to, solve in a new process: converged, w_0, kernel from the cache."""
     folder.mkdir(exist_ok=True)
     if factor is not None:
         (folder / f"{module}.py").write_text(LOSS.format(name=name, factor=factor))
@@ -63,7 +63,8 @@ def run(folder, cache, module="mylosses", name="Mine", factor=None):
     )
     assert shown.returncode == 0, shown.stderr
     converged, w = shown.stdout.split("result")[-1].split()
-    return converged == "True", float(w), "data loaded from" in shown.stdout
+    loaded = [line for line in shown.stdout.splitlines() if "data loaded from" in line]
+    return converged == "True", float(w), any("advance_rows" in line for line in loaded)
 
 
 def optimum(factor):

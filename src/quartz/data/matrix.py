@@ -1,5 +1,6 @@
 """The two storages of a data matrix, CSR and dense, behind a few plain functions."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ import scipy.sparse as sp
 
 from quartz.arrays import Array, Matrix
 
-_ENTRIES = 200_000
+_MANY = 200_000  # entries, above which one compiled check is quicker than NumPy's several
 
 
 def canonical(X: Any, name: str = "X") -> Matrix:
@@ -36,8 +37,7 @@ def multiply(X: Matrix, x: Array) -> Array:
         return np.asarray(X @ x)
     from quartz.kernels import passes
 
-    columns = [passes.multiply(X, np.ascontiguousarray(column)) for column in np.atleast_2d(x.T)]
-    return columns[0] if x.ndim == 1 else np.column_stack(columns)
+    return _by_columns(passes.multiply, X, x)
 
 
 def multiply_transposed(X: Matrix, x: Array) -> Array:
@@ -46,28 +46,19 @@ def multiply_transposed(X: Matrix, x: Array) -> Array:
         return np.asarray(X.T @ x)
     from quartz.kernels import passes
 
-    columns = [
-        passes.multiply_transposed(X, np.ascontiguousarray(column)) for column in np.atleast_2d(x.T)
-    ]
+    return _by_columns(passes.multiply_transposed, X, x)
+
+
+def squared_multiply(X: Matrix, x: Array) -> Array:
+    """(X o X) x in float64, without forming the squares."""
+    from quartz.kernels import passes
+
+    return _by_columns(passes.squared_multiply, X, x)
+
+
+def _by_columns(function: Callable[[Matrix, Array], Array], X: Matrix, x: Array) -> Array:
+    columns = [function(X, np.ascontiguousarray(column)) for column in np.atleast_2d(x.T)]
     return columns[0] if x.ndim == 1 else np.column_stack(columns)
-
-
-def squared_multiply(X: Matrix, weights: Array) -> Array:
-    """(X o X) weights in float64, a part at a time to spare memory."""
-    rows = X.shape[0]
-    entries = X.size if isinstance(X, np.ndarray) else X.nnz
-    step = max(1, int(_ENTRIES * rows / max(entries, 1)))
-    parts = (_part(X, start, min(start + step, rows)) for start in range(0, rows, step))
-    return np.concatenate([product(part, part) @ weights for part in parts])
-
-
-def _part(X: Matrix, first: int, after: int) -> Matrix:
-    """Rows first, ..., after - 1 without a copy, which X[first:after] would make of a CSR."""
-    if isinstance(X, np.ndarray):
-        return X[first:after]
-    start, stop = X.indptr[first], X.indptr[after]
-    arrays = (X.data[start:stop], X.indices[start:stop], X.indptr[first : after + 1] - start)
-    return sp.csr_array(arrays, shape=(after - first, X.shape[1]))
 
 
 def product(X: Matrix, Y: Matrix) -> Matrix:
@@ -94,6 +85,8 @@ def _canonical_sparse(X: Any, name: str) -> Matrix:
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(_float_dtype(X.dtype, name))
     _check_shape(X.shape, name)
+    if X.nnz > _MANY and _is_canonical(X):
+        return X
     if X.nnz and not 0 <= X.indices.min() <= X.indices.max() < X.shape[1]:
         raise ValueError(
             f"{name} is malformed: its column indices run from {X.indices.min()} to "
@@ -113,6 +106,12 @@ def _canonical_sparse(X: Any, name: str) -> Matrix:
         i = int(np.searchsorted(X.indptr, bad[0], side="right")) - 1
         _raise_not_finite(name, i, int(X.indices[bad[0]]), X.data[bad[0]])
     return X
+
+
+def _is_canonical(X: Matrix) -> bool:
+    from quartz.kernels import passes
+
+    return passes.is_canonical(X)
 
 
 def _canonical_dense(X: Any, name: str) -> Matrix:

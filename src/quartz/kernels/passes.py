@@ -10,7 +10,7 @@ import numpy as np
 from quartz.arrays import Array, Floats, Matrix
 from quartz.kernels.compile import specialize
 from quartz.kernels.placeholder import placeholder
-from quartz.kernels.rows import add, as_rows, dot, row_parts
+from quartz.kernels.rows import add, as_rows, column, dot, row_parts, row_start
 
 
 def multiply(X: Matrix, x: Array) -> Array:
@@ -27,6 +27,19 @@ def multiply_transposed(X: Matrix, x: Array) -> Array:
     out = np.zeros(X.shape[1])
     specialize(_multiply_transposed, row_parts(rows) | _PLAIN)(rows, x, out)
     return out
+
+
+def squared_multiply(X: Matrix, x: Array) -> Array:
+    """(X o X) x in float64."""
+    rows = as_rows(X)
+    out = np.empty(X.shape[0])
+    specialize(_squared_multiply, row_parts(rows))(rows, x, out)
+    return out
+
+
+def is_canonical(X: Matrix) -> bool:
+    """Whether a CSR matrix has sorted columns in range, no duplicates, and finite nonzeros only."""
+    return bool(specialize(_is_canonical, {})(X.indptr, X.indices, X.data, X.shape[1]))
 
 
 def map_examples(function: Any, parameters: Any, x: Array, y: Array) -> Array:
@@ -51,6 +64,27 @@ def _multiply_transposed(rows: Any, x: Array, out: Array) -> None:
     for i in range(x.size):
         if x[i] != 0.0:
             add(rows, np.uint64(i), x[i], out, 0.0, None)
+
+
+def _squared_multiply(rows: Any, x: Array, out: Array) -> None:
+    for i in range(out.size):
+        start, stop = row_start(rows, np.uint64(i)), row_start(rows, np.uint64(i + 1))
+        out[i] = 0.0
+        for k in range(start, stop):
+            value = np.float64(rows.values[k])
+            out[i] += value * value * x[column(rows, k, start)]
+
+
+def _is_canonical(indptr: Array, indices: Array, data: Array, width: int) -> bool:
+    for i in range(indptr.size - 1):
+        if indptr[i] > indptr[i + 1]:
+            return False
+        previous = -1
+        for k in range(indptr[i], indptr[i + 1]):
+            if not previous < indices[k] < width or data[k] == 0 or not np.isfinite(data[k]):
+                return False
+            previous = indices[k]
+    return True
 
 
 def _map_examples(parameters: Any, x: Array, y: Array, out: Array) -> None:

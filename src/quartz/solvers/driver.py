@@ -22,6 +22,7 @@ from quartz.solvers.state import State
 
 _MOST_SETS = 1_000_000  # drawn at once, however rarely the sampling hits an example
 _NEXT_RECORD = 1e-3  # a run that estimates its gap certifies at least when it fell so much
+_LEAST_SHARE = 0.1  # of an estimate; it is made while the gap falls, hence mostly too high
 _LONGEST_WAIT = 32  # passes: and at least so often, for callbacks and the record
 
 Start = Result | State | tuple[Array, Array] | Array | None
@@ -198,6 +199,7 @@ class _Run:
         self._problem, self._state, self._primal = problem, state, primal
         self._tol, self._began = tol, began
         self._estimate_then, self._passes_then = np.inf, 0.0  # at the last certificate
+        self._share = 1.0  # of that estimate, which was the gap
         self.trace = Trace()
 
     def state_is_finite(self) -> bool:
@@ -227,7 +229,8 @@ class _Run:
         return waited >= patience
 
     def _target(self) -> float:
-        return self._tol * abs(self.best.primal)
+        """The estimate that promises success, as far as the last one told the truth."""
+        return self._tol * abs(self.best.primal) / self._share
 
     def certify(self, estimate: float | None) -> Certificate:
         state = self._state
@@ -237,6 +240,8 @@ class _Run:
         if len(self.trace) == 1 or certificate.gap < self.best.gap:
             self.best, self.alpha = certificate, state.alpha.copy()
         self._estimate_then = certificate.gap if estimate is None else estimate
+        if estimate is not None and estimate > 0:
+            self._share = min(1.0, max(_LEAST_SHARE, certificate.gap / estimate))
         self._passes_then = passes
         return certificate
 
