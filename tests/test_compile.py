@@ -38,8 +38,9 @@ class {name}(NamedTuple):
 SCRIPT = """
 import numpy as np
 from quartz import Problem, solve
+from quartz.samplings import Uniform
 from {module} import {name}
-result = solve(Problem(np.eye(3), np.ones(3), {name}(), lam=0.1), tol=1e-12)
+result = solve(Problem(np.eye(3), np.ones(3), {name}(), lam=0.1), Uniform(), tol=1e-12)
 print("result", result.converged, round(float(result.w[0]), 6))
 """
 

@@ -43,7 +43,7 @@ def test_every_loss_with_every_regularizer_reaches_its_optimum(loss, g):
 
 
 def test_pass_limit_message_predicts(problem):
-    result = solve(problem, tol=1e-12, max_passes=4)
+    result = solve(problem, samplings.Uniform(), tol=1e-12, max_passes=4)
     assert result.status is Status.PASS_LIMIT
     assert 4 <= result.trace.passes[-1] < 5
     for part in ("Not converged (pass limit)", "tol = 1e-12", "observed rate", "theorem promises"):
@@ -63,13 +63,14 @@ def test_callback_sees_certificates_and_stops(problem):
         seen.append((state.iteration, certificate.gap))
         return len(seen) == 3
 
-    result = solve(problem, tol=0, callback=callback)
+    result = solve(problem, samplings.Uniform(), tol=0, callback=callback)
     assert result.status is Status.STOPPED
     assert [iteration for iteration, _ in seen] == result.trace.iterations == [0, 60, 120]
     assert [gap for _, gap in seen] == result.trace.gap
 
 
-def test_interrupt_returns_the_best_pair_so_far(problem):
+@pytest.mark.parametrize("sampling", [None, samplings.Uniform()], ids=["default", "uniform"])
+def test_interrupt_returns_the_best_pair_so_far(problem, sampling):
     calls = []
 
     def callback(state, certificate):
@@ -77,7 +78,7 @@ def test_interrupt_returns_the_best_pair_so_far(problem):
         if len(calls) == 4:
             raise KeyboardInterrupt
 
-    result = solve(problem, tol=0, callback=callback)
+    result = solve(problem, sampling, tol=0, callback=callback)
     assert result.status is Status.INTERRUPTED
     assert result.certificate.gap == min(calls)
     assert certify(problem, result.alpha, result.w, primal="quartz").gap == pytest.approx(
@@ -155,16 +156,18 @@ def test_trace_is_complete_and_consistent(problem):
 
 def test_primal_choice_is_respected(problem):
     for primal in ("quartz", "conjugate"):
-        assert solve(problem, tol=1e-4, primal=primal).certificate.point == primal
+        result = solve(problem, samplings.Uniform(), tol=1e-4, primal=primal)
+        assert result.certificate.point == primal
 
 
 def test_passes_per_check(problem):
-    trace = solve(problem, tol=0, max_passes=6, passes_per_check=3).trace
+    trace = solve(problem, samplings.Uniform(), tol=0, max_passes=6, passes_per_check=3).trace
     assert trace.passes == [0, 3, 6]
 
 
 def test_pass_limit_holds_within_a_chunk(problem):
-    assert solve(problem, tol=0, max_passes=2, passes_per_check=100).trace.passes == [0, 2]
+    result = solve(problem, samplings.Uniform(), tol=0, max_passes=2, passes_per_check=100)
+    assert result.trace.passes == [0, 2]
 
 
 def test_sampling_that_hits_examples_rarely(problem):

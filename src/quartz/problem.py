@@ -125,6 +125,16 @@ class Problem:
         each = losses.values(self.loss, predictions, self.y)
         return each if self.weights is None else self.weights * each
 
+    def gradients(self, predictions: Array) -> Array:
+        """s_i phi_i'(a_i) for every example; m = 1."""
+        each = self.loss.gradient(predictions, self.y)
+        return each if self.weights is None else self.weights * each
+
+    def curvatures(self, predictions: Array) -> Array:
+        """s_i phi_i''(a_i) for every example, of a loss that knows it; m = 1."""
+        each: Array = self.loss.curvature(predictions, self.y)  # type: ignore[attr-defined]
+        return each if self.weights is None else self.weights * each
+
     def conjugates(self, alpha: Array) -> Array:
         """(s_i phi_i)*(-alpha_i) = s_i phi_i*(-alpha_i / s_i) for every example.
 

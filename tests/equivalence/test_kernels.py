@@ -190,7 +190,12 @@ def test_columns_that_no_example_uses_change_nothing():
     X = problem.data.matrix
     wide = sp.csr_array((X.data, X.indices, X.indptr), shape=(300, 5_000_000))
     narrow, broad = (
-        solve(Problem(matrix, problem.y, problem.loss, problem.lam), tol=0, max_passes=3)
+        solve(
+            Problem(matrix, problem.y, problem.loss, problem.lam),
+            samplings.Uniform(),
+            tol=0,
+            max_passes=3,
+        )
         for matrix in (X, wide)
     )
     np.testing.assert_array_equal(narrow.alpha, broad.alpha)
@@ -224,7 +229,7 @@ def test_permuted_epoch_is_a_serial_pass_in_the_drawn_order():
     problem = simple_problem(loss=losses.SquaredHinge())
     epochs = PermutedEpochs(problem, np.random.default_rng(5))
     fast, slow = State.start(problem), State.start(problem)
-    estimate = epochs.advance(fast, wanted=0.0)
+    estimate = epochs.run(fast, wanted=0.0, passes=1.0)
     order = np.arange(300, dtype=np.uint32)
     seed = np.random.default_rng(5).integers(2**63, dtype=np.uint64)
     specialize(shuffle, {})(order, seed + np.uint64(1))
@@ -260,7 +265,7 @@ def test_sleeping_saves_visits_and_changes_no_answer():
     state, epoch = State.start(problem), 0  # a call is one epoch when all are awake
     while certify(problem, state.alpha, primal="conjugate").relative_gap > 1e-9:
         epochs._asleep[:] = 0  # the same without sleep
-        epochs.advance(state, wanted=0.0)
+        epochs.run(state, wanted=0.0, passes=1.0)
         epoch += 1
     assert result.trace.passes[-1] < 0.8 * epoch
 

@@ -12,13 +12,14 @@ Required
 Optional
     step(alpha, a, y, q)  the dual variable after Option I of Algorithm 1 (see `LossWithStep`)
     quick_step(...)       the same less accurately, where that is faster; for the practical mode
+    curvature(a, y)       phi''(a) of a scalar loss, at a kink from either side; for Newton steps
     targets               "real" (default), "sign" (-1 or +1) or "class" (0, ..., m - 1)
     vector                True if phi couples the m outputs (default False)
     validate()            raises ValueError on bad parameters
 
-`value`, `gradient` and `conjugate` of a scalar loss must also work elementwise on arrays, as NumPy
-formulas do. With m > 1 outputs a scalar loss is applied to each output and summed: that is the
-multitask loss, with the same gamma.
+`value`, `gradient`, `conjugate` and `curvature` of a scalar loss must also work elementwise on
+arrays, as NumPy formulas do. With m > 1 outputs a scalar loss is applied to each output and summed:
+that is the multitask loss, with the same gamma.
 
 The functions may use NumPy, `self`'s fields and functions of their own module, but not call one
 another through `self`: so written, they can be compiled as they stand.

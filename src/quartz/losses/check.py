@@ -19,7 +19,7 @@ def check_loss(loss: Any, outputs: int = 3, trials: int = 100, seed: int = 0) ->
     it is (1/gamma)-Lipschitz; the conjugate is the numeric supremum; Fenchel-Young holds everywhere
     with equality at the gradient; a scalar loss works elementwise on arrays; and the Option-I step,
     where there is one, is feasible, solves its optimality condition (gamma > 0) and beats other
-    feasible points.
+    feasible points. The curvature, where there is one, is the gradient's derivative.
 
     Parameters
     ----------
@@ -68,6 +68,8 @@ def _violations(loss: Any, outputs: int, trials: int, rng: np.random.Generator) 
         yield from _numeric_conjugate(loss, point)
         if hasattr(loss, "step"):
             yield from _step(loss, point, rng)
+        if hasattr(loss, "curvature"):
+            yield from _curvature(loss, point)
     if not is_vector(loss):
         yield from _elementwise(loss, [_random_point(loss, outputs, rng) for _ in range(10)])
 
@@ -95,6 +97,17 @@ def _derivative(loss: Any, point: _Point) -> list[str]:
     slope = np.vdot(loss.gradient(point.a, point.y), point.direction)
     error = abs((ahead - behind) / (2 * h) - slope)
     return broken("gradient is the derivative of value", error, _scaled(1e-6, slope), str(point))
+
+
+def _curvature(loss: Any, point: _Point) -> list[str]:
+    """At a kink of the gradient the differences disagree; there the curvature is either's."""
+    h = 1e-5
+    here, ahead, behind = (loss.gradient(point.a + k * h, point.y) for k in (0, 1, -1))
+    slopes = [(ahead - here) / h, (here - behind) / h]
+    found = loss.curvature(point.a, point.y)
+    error = max(min(slopes) - found, found - max(slopes))
+    law = "curvature is the derivative of the gradient"
+    return broken(law, error, _scaled(1e-4, found), str(point))
 
 
 def _convexity(loss: Any, point: _Point) -> list[str]:
@@ -160,7 +173,8 @@ def _numeric_conjugate(loss: Any, point: _Point) -> list[str]:
 def _elementwise(loss: Any, points: list[_Point]) -> Iterator[str]:
     a, y = (np.array([getattr(point, name) for point in points]) for name in ("a", "y"))
     u = np.array([loss.gradient(point.a, point.y) for point in points])
-    for name, x in (("value", a), ("gradient", a), ("conjugate", u)):
+    functions = [("value", a), ("gradient", a), ("conjugate", u)]
+    for name, x in functions + [("curvature", a)] * hasattr(loss, "curvature"):
         function = getattr(loss, name)
         law = f"{name} works elementwise on arrays"
         one_by_one = [function(*pair) for pair in zip(x, y, strict=True)]

@@ -72,6 +72,11 @@ class SmoothedHinge(NamedTuple):
         """-y b with b = (1 - t) / gamma clipped to [0, 1]."""
         return -y * np.minimum(np.maximum((1.0 - y * a) / self.gamma, 0.0), 1.0)
 
+    def curvature(self, a: Floats, y: Floats) -> Floats:
+        """1 / gamma where the loss is bent, else 0."""
+        slack = 1.0 - y * a
+        return (slack > 0.0) * (slack < self.gamma) / self.gamma
+
     def conjugate(self, u: Floats, y: Floats) -> Floats:
         """phi*(u)."""
         b = -y * u
@@ -104,6 +109,10 @@ class SquaredHinge(NamedTuple):
     def gradient(self, a: Floats, y: Floats) -> Floats:
         """-y max(0, 1 - t) / gamma."""
         return -y * np.maximum(1.0 - y * a, 0.0) / self.gamma
+
+    def curvature(self, a: Floats, y: Floats) -> Floats:
+        """1 / gamma below margin 1, else 0."""
+        return (y * a < 1.0) / self.gamma
 
     def conjugate(self, u: Floats, y: Floats) -> Floats:
         """phi*(u)."""

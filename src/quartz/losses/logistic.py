@@ -36,6 +36,11 @@ class Logistic(NamedTuple):
         t = y * a
         return -y * np.exp(-np.maximum(t, 0.0)) / (1.0 + np.exp(-np.abs(t)))
 
+    def curvature(self, a: Floats, y: Floats) -> Floats:
+        """b (1 - b) with b = 1 / (1 + exp(y a))."""
+        small = np.exp(-np.abs(a))
+        return small / (1.0 + small) ** 2
+
     def conjugate(self, u: Floats, y: Floats) -> Floats:
         """phi*(u), the negative entropy of (b, 1 - b)."""
         b = np.minimum(np.maximum(-y * u, 0.0), 1.0)

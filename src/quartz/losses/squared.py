@@ -21,6 +21,10 @@ class Squared(NamedTuple):
         """a - y."""
         return a - y
 
+    def curvature(self, a: Floats, y: Floats) -> Floats:
+        """1."""
+        return 1.0 + 0.0 * a
+
     def conjugate(self, u: Floats, y: Floats) -> Floats:
         """phi*(u), finite everywhere."""
         return u * (0.5 * u + y)

@@ -27,10 +27,10 @@ from dataclasses import replace
 import numpy as np
 
 from quartz.arrays import Array
-from quartz.certificate import Certificate
-from quartz.problem import Problem
+from quartz.certificate import Certificate, PrimalPoint
 from quartz.regularizers import base as regularizers
 from quartz.solvers.permuted import PermutedEpochs
+from quartz.solvers.sampled import SampledSteps
 from quartz.solvers.state import State
 
 INNER_GAP = 3.0  # an outer step ends when the losses' gap is this multiple of kappa/2 ||u - c||^2
@@ -44,9 +44,8 @@ class AcceleratedEpochs:
 
     Parameters
     ----------
-    problem : Problem
-        With a regularizer that can be `weakened`.
-    rng : numpy.random.Generator
+    epochs : PermutedEpochs or SampledSteps
+        Plain ones, of a problem with a regularizer that can be `weakened`.
 
     Attributes
     ----------
@@ -57,10 +56,12 @@ class AcceleratedEpochs:
         v_i / (gamma_i n), for gamma = 0 the largest v_i / n; 0 means that nothing is to be gained.
     """
 
-    def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
-        self._problem = problem
-        self._epochs = PermutedEpochs(problem, rng)
-        self.plan = self._epochs.plan
+    primal: PrimalPoint = "best"
+
+    def __init__(self, epochs: PermutedEpochs | SampledSteps) -> None:
+        self._epochs = epochs
+        self.plan = epochs.plan
+        self._problem = problem = epochs.plan.problem
         curvature = self.plan.v / problem.n
         if problem.loss.gamma > 0:
             curvature = curvature / problem.gammas
@@ -72,22 +73,22 @@ class AcceleratedEpochs:
         self._momentum, self._streak = 1.0, 0
         self._accuracy, self._lowest = INNER_GAP, np.inf
 
-    def advance(self, state: State, wanted: float) -> float:
+    def advance(self, state: State, wanted: float, target: float) -> float:
         """Do one outer step; returns the estimate of the original problem's gap at `state.w`."""
         if self.kappa == 0:
-            estimate = self._epochs.advance(state, wanted)
+            estimate = self._epochs.run(state, wanted, passes=1.0)
             state.w = self._problem.conjugate_point(state.abar).copy()
             return estimate
         if self._centre is None:
-            self._centre = self._previous = state.w.copy()
+            self._centre = self._previous = self._problem.conjugate_point(state.abar).copy()
             self._combination = self._problem.lam * state.abar
         problem = self._problem.strengthened(self.kappa)
-        self._epochs.plan = replace(self.plan, problem=problem)
+        self._epochs.turn_to(problem)
         shifted = (self._combination + self.kappa * self._centre) / problem.lam
         inner = replace(state, abar=shifted)
         for epochs in range(1, MOST + 1):
             enough = self._accuracy * self._distance(problem.conjugate_point(shifted))
-            gap = self._epochs.advance(inner, enough if epochs > 1 else -np.inf, passes=0.0)
+            gap = self._epochs.run(inner, enough if epochs > 1 else -np.inf, passes=0.0)
             w = problem.conjugate_point(shifted)
             if gap <= self._accuracy * self._distance(w):
                 break

@@ -13,18 +13,20 @@ from quartz.problem import Problem
 from quartz.progress import progress_bar
 from quartz.samplings import Recipe, Uniform
 from quartz.solvers.accelerated import AcceleratedEpochs
-from quartz.solvers.iteration import EngineName, iterate
+from quartz.solvers.automatic import AutomaticSteps
+from quartz.solvers.iteration import EngineName
 from quartz.solvers.message import describe
 from quartz.solvers.permuted import PermutedEpochs
 from quartz.solvers.plan import Option, Plan
 from quartz.solvers.result import Result, Status, Trace
+from quartz.solvers.sampled import SampledSteps
 from quartz.solvers.state import State
 
-_MOST_SETS = 1_000_000  # drawn at once, however rarely the sampling hits an example
 _NEXT_RECORD = 1e-3  # a run that estimates its gap certifies at least when it fell so much
 _LEAST_SHARE = 0.1  # of an estimate; it is made while the gap falls, hence mostly too high
 _LONGEST_WAIT = 32  # passes: and at least so often, for callbacks and the record
 
+Acceleration = Literal["auto", "on", "off"]
 Start = Result | State | tuple[Array, Array] | Array | None
 
 
@@ -44,7 +46,7 @@ def solve(
     callback: Callable[[State, Certificate], Any] | None = None,
     progress: bool = False,
     engine: EngineName = "compiled",
-    acceleration: Literal["on", "off"] = "off",
+    acceleration: Acceleration | None = None,
 ) -> Result:
     """Solve a problem by Quartz until its relative duality gap is certified to be at most `tol`.
 
@@ -104,22 +106,18 @@ def solve(
     began = time.perf_counter()
     rng = np.random.default_rng(seed)
     state = _start(problem, start)
-    steps: _Steps
-    if acceleration not in ("off", "on") or (acceleration == "on" and sampling != "permuted"):
-        raise ValueError(
-            f'acceleration must be "off", or "on" with sampling="permuted", got {acceleration!r}.'
-        )
-    if isinstance(sampling, str):
+    of_algorithm_1 = option != 1 or primal == "quartz" or primal_step_factor != 1
+    if sampling is None and (of_algorithm_1 or engine != "compiled"):
+        sampling = Uniform()
+    epochs: PermutedEpochs | SampledSteps
+    if sampling is None or isinstance(sampling, str):
         _check_permuted(sampling, option, engine, primal, primal_step_factor)
-        primal = "best" if acceleration == "on" else "conjugate"
-        steps = (AcceleratedEpochs if acceleration == "on" else PermutedEpochs)(problem, rng)
+        epochs = PermutedEpochs(problem, rng)
     else:
-        plan = Plan.of(
-            problem, Uniform() if sampling is None else sampling, option, primal_step_factor
-        )
-        passes = min(passes_per_check, max_passes)
-        steps = _SampledSteps(plan, state, rng, passes, engine, primal)
-    run = _Run(problem, state, primal, tol, began)
+        plan = Plan.of(problem, sampling, option, primal_step_factor)
+        epochs = SampledSteps(plan, rng, min(passes_per_check, max_passes), engine, primal)
+    steps = _accelerated(epochs, acceleration, sampling is not None)
+    run = _Run(problem, state, tol, began)
     with progress_bar(progress, tol) as show:
         try:
             estimate = None
@@ -131,7 +129,7 @@ def solve(
                     if not run.state_is_finite():
                         status = Status.DIVERGED
                         break
-                    certificate = run.certify(estimate)
+                    certificate = run.certify(steps.primal, estimate)
                     steps.refresh(state, certificate)
                     show(certificate.relative_gap, passes)
                     stop = callback is not None and callback(state, certificate)
@@ -141,11 +139,11 @@ def solve(
                         break
                 elif estimate is not None:
                     show(estimate / abs(run.best.primal), passes)
-                estimate = steps.advance(state, run.wanted())
+                estimate = steps.advance(state, run.wanted(), run.target())
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
             if run.has_moved() and run.state_is_finite():
-                run.certify(None)
+                run.certify(steps.primal)
     message = describe(status, run.best, tol, run.trace, steps.plan)
     best = run.best
     return Result(best.w, run.alpha, best, status, message, run.trace, steps.plan)
@@ -156,35 +154,18 @@ class _Steps(Protocol):
 
     plan: Plan
 
-    def advance(self, state: State, wanted: float) -> float | None:
-        """Advance; return an estimate of the gap if there is one, as soon as it is `wanted`."""
+    @property
+    def primal(self) -> PrimalPoint:
+        """Which primal point to certify."""
+
+    def advance(self, state: State, wanted: float, target: float) -> float | None:
+        """Advance; return an estimate of the gap if there is one, as soon as it is `wanted`.
+
+        The run will end when it is `target`.
+        """
 
     def refresh(self, state: State, certificate: Certificate) -> None:
         """Take over what a certificate computed from scratch."""
-
-
-class _SampledSteps:
-    """Algorithm 1: chunks of independent index sets."""
-
-    def __init__(
-        self,
-        plan: Plan,
-        state: State,
-        rng: np.random.Generator,
-        passes: float,
-        engine: EngineName,
-        primal: PrimalPoint,
-    ) -> None:
-        _check_primal(plan, primal)
-        self.plan = plan
-        tracked = primal != "conjugate"
-        self._states = iterate(plan, state, rng, _chunk(plan, passes), engine, tracked)
-
-    def advance(self, state: State, wanted: float) -> None:
-        next(self._states)
-
-    def refresh(self, state: State, certificate: Certificate) -> None:
-        state.abar[:] = certificate.abar
 
 
 class _Run:
@@ -193,10 +174,8 @@ class _Run:
     best: Certificate
     alpha: Array
 
-    def __init__(
-        self, problem: Problem, state: State, primal: PrimalPoint, tol: float, began: float
-    ) -> None:
-        self._problem, self._state, self._primal = problem, state, primal
+    def __init__(self, problem: Problem, state: State, tol: float, began: float) -> None:
+        self._problem, self._state = problem, state
         self._tol, self._began = tol, began
         self._estimate_then, self._passes_then = np.inf, 0.0  # at the last certificate
         self._share = 1.0  # of that estimate, which was the gap
@@ -214,7 +193,7 @@ class _Run:
 
         After a certificate that failed, the estimate must halve first.
         """
-        target = min(self._target(), 0.5 * self._estimate_then)
+        target = min(self.target(), 0.5 * self._estimate_then)
         return max(target, _NEXT_RECORD * self._estimate_then)
 
     def is_due(self, estimate: float | None) -> bool:
@@ -225,16 +204,16 @@ class _Run:
         if estimate is None or not estimate > self.wanted():
             return True
         waited = self._state.visited / self._problem.n - self._passes_then
-        patience = 1 + 0.25 * self._passes_then if estimate <= self._target() else _LONGEST_WAIT
+        patience = 1 + 0.25 * self._passes_then if estimate <= self.target() else _LONGEST_WAIT
         return waited >= patience
 
-    def _target(self) -> float:
+    def target(self) -> float:
         """The estimate that promises success, as far as the last one told the truth."""
         return self._tol * abs(self.best.primal) / self._share
 
-    def certify(self, estimate: float | None) -> Certificate:
+    def certify(self, primal: PrimalPoint, estimate: float | None = None) -> Certificate:
         state = self._state
-        certificate = certify(self._problem, state.alpha, state.w, self._primal)
+        certificate = certify(self._problem, state.alpha, state.w, primal)
         passes, seconds = state.visited / self._problem.n, time.perf_counter() - self._began
         self.trace.record(state.iteration, passes, seconds, certificate)
         if len(self.trace) == 1 or certificate.gap < self.best.gap:
@@ -246,10 +225,27 @@ class _Run:
         return certificate
 
 
+def _accelerated(
+    epochs: PermutedEpochs | SampledSteps, acceleration: Acceleration | None, named: bool
+) -> "_Steps":
+    """Acceleration as asked for; Newton steps only where no sampling was named."""
+    if acceleration not in (None, "auto", "on", "off"):
+        raise ValueError(f'acceleration must be "auto", "on" or "off", got {acceleration!r}.')
+    if acceleration == "off" or (named and acceleration is None):
+        return epochs
+    if acceleration == "on":
+        return AcceleratedEpochs(epochs)
+    return AutomaticSteps(epochs, with_newton=not named)
+
+
 def _check_permuted(
-    name: str, option: Option, engine: EngineName, primal: PrimalPoint, primal_step_factor: float
+    name: str | None,
+    option: Option,
+    engine: EngineName,
+    primal: PrimalPoint,
+    primal_step_factor: float,
 ) -> None:
-    if name != "permuted":
+    if name not in (None, "permuted"):
         raise ValueError(
             f'The only sampling with a name is "permuted", got {name!r}. The others are objects '
             "such as Uniform() or Nice(batch_size=8)."
@@ -262,26 +258,12 @@ def _check_permuted(
         )
 
 
-def _chunk(plan: Plan, passes: float) -> int:
-    """Index sets of about this many passes."""
-    sets_per_pass = plan.problem.n / plan.sampling.expected_size
-    return min(max(1, round(passes * sets_per_pass)), _MOST_SETS)
-
-
 def _start(problem: Problem, start: Start) -> State:
     if isinstance(start, State | Result):
         return State.start(problem, start.alpha, start.w)
     if isinstance(start, tuple):
         return State.start(problem, start[1], start[0])
     return State.start(problem, start)
-
-
-def _check_primal(plan: Plan, primal: PrimalPoint) -> None:
-    if primal == "quartz" and plan.primal_step == 0:
-        raise ValueError(
-            f'primal="quartz" needs a smooth loss: with {type(plan.problem.loss).__name__}, '
-            'gamma = 0, w never moves. Use primal="best" or primal_step_factor=inf.'
-        )
 
 
 def _check_limits(max_passes: float, max_seconds: float, passes_per_check: float) -> None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from quartz.certificate import Certificate
+from quartz.certificate import Certificate, PrimalPoint
 from quartz.kernels.arguments import Examples, Model
 from quartz.kernels.blocks import block_parts
 from quartz.kernels.compile import specialize
@@ -42,6 +42,8 @@ class PermutedEpochs:
         That of the serial uniform sampling, with theta = 0: the theorem promises nothing here.
     """
 
+    primal: PrimalPoint = "conjugate"
+
     def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
         self.plan = replace(Plan.of(problem, Uniform()), theta=0.0, primal_step=1.0)
         self._rng = rng
@@ -68,11 +70,15 @@ class PermutedEpochs:
             | gap_parts(weighted, is_vector(problem.loss), componentwise),
         )
 
-    def advance(self, state: State, wanted: float, passes: float = 1.0) -> float:
-        """Do epochs of about so many passes together, or until the estimate of the gap is `wanted`.
+    def advance(self, state: State, wanted: float, target: float) -> float:
+        """Do epochs of about one pass together, or until the estimate of the gap is `wanted`.
 
         Returns that estimate. `state.w` is left alone: w = z.
         """
+        return self.run(state, wanted, passes=1.0)
+
+    def run(self, state: State, wanted: float, passes: float) -> float:
+        """Do one epoch, and more of them up to so many passes, unless the estimate is `wanted`."""
         problem = self.plan.problem
         empty = np.empty(0)
         vectors: LazyVectors | DenseVectors = LazyVectors(state.abar, empty)
@@ -92,6 +98,10 @@ class PermutedEpochs:
         state.iteration += visited
         state.visited += visited
         return mean
+
+    def turn_to(self, problem: Problem) -> None:
+        """Go on with another problem on the same data."""
+        self.plan = replace(self.plan, problem=problem)
 
     def refresh(self, state: State, certificate: Certificate) -> None:
         """Take over abar from scratch and w = z; wake all examples if the estimate was too low."""

@@ -1,0 +1,162 @@
+"""Which method when: plain epochs, acceleration or Newton steps. A heuristic.
+
+Plain epochs come first. From how fast the estimate of the gap falls follows how many passes are
+still to go; where these are many, Newton steps take over if they are cheaper by a rough count of
+operations, else acceleration. Where acceleration turns out not to pay, plain epochs go on from the
+better of the two dual points, and the next attempt waits longer.
+
+All decisions depend on counts and estimates, never on clocks: the same seed gives the same run.
+"""
+
+from collections import deque
+
+import numpy as np
+
+from quartz.arrays import Array
+from quartz.certificate import Certificate, PrimalPoint
+from quartz.kernels.gram import outer_products, prefers_blas
+from quartz.problem import Problem
+from quartz.solvers import newton
+from quartz.solvers.accelerated import AcceleratedEpochs
+from quartz.solvers.newton import NewtonSteps
+from quartz.solvers.permuted import PermutedEpochs
+from quartz.solvers.plan import Plan
+from quartz.solvers.sampled import SampledSteps
+from quartz.solvers.state import State
+
+PROBE = 3.0  # passes over which a rate is measured
+FEW = 6.0  # passes still to go that are not worth a change
+TRIAL = 10.0  # passes after which acceleration must have paid
+LEAST_RATE = 0.02  # fall of log(estimate) in a pass below which acceleration is given up
+PATIENCE = 4.0  # growth of the wait after each attempt that was given up
+MOST_NEWTON_STEPS = 40
+MOST_FEATURES = 5000  # beyond it a d x d matrix is out of proportion
+
+# A rough model of the times of one core, in nanoseconds
+STEP, NONZERO = 40.0, 3.5  # a step of an epoch, and each of the row's nonzeros
+ITERATED = 60.0  # more of a step that iterates
+PRODUCT, FLOP = 1.0, 0.05  # a product in the sparse Gram matrix, an operation of BLAS
+PREDICTION, STREAM = 100.0, 0.8  # vectors of a Newton step for each example, a nonzero in order
+NEWTON_STEPS, HESSIANS = 8, 3  # Newton steps that are expected, and whole Hessians in them
+
+
+_Method = PermutedEpochs | SampledSteps | AcceleratedEpochs | NewtonSteps
+
+
+class AutomaticSteps:
+    """Chooses between plain epochs, `AcceleratedEpochs` and `NewtonSteps`.
+
+    Parameters
+    ----------
+    epochs : PermutedEpochs or SampledSteps
+    with_newton : bool
+        Whether Newton steps may be taken.
+    """
+
+    def __init__(self, epochs: PermutedEpochs | SampledSteps, with_newton: bool) -> None:
+        self._epochs = epochs
+        self.plan: Plan = epochs.plan
+        self._current: _Method = epochs
+        self._newton_passes = newton_passes(self.plan.problem) if with_newton else np.inf
+        self._pace = _Pace()
+        self._plain_rate = 0.0
+        self._began = self._hold = 0.0  # passes when the current method began; when to try again
+        self._wait = TRIAL
+        self._alpha: Array = np.empty(0)  # where acceleration began, and the estimate there
+        self._estimate = np.inf
+
+    @property
+    def primal(self) -> PrimalPoint:
+        """The primal point that belongs to the current method."""
+        return self._current.primal
+
+    def advance(self, state: State, wanted: float, target: float) -> float:
+        """Advance by the current method, then think again."""
+        method = self._current
+        if isinstance(method, PermutedEpochs | SampledSteps):
+            estimate = method.run(state, wanted, passes=1.0)
+        else:
+            estimate = method.advance(state, wanted, target)
+        passes = state.visited / self.plan.problem.n
+        self._pace.record(passes, estimate)
+        if estimate > max(wanted, target):
+            self._choose(state, passes, estimate, target)
+        return estimate
+
+    def refresh(self, state: State, certificate: Certificate) -> None:
+        """Take over what a certificate computed from scratch."""
+        self._current.refresh(state, certificate)
+
+    def _choose(self, state: State, passes: float, estimate: float, target: float) -> None:
+        if isinstance(self._current, NewtonSteps):
+            if state.iteration - self._began > MOST_NEWTON_STEPS:
+                self._newton_passes = np.inf
+                self._change(AcceleratedEpochs(self._epochs), passes)
+            return
+        rate = self._pace.rate()
+        if rate is None:
+            return
+        remaining = np.log(estimate / max(target, 1e-300)) / max(rate, 1e-9)
+        if self._current is self._epochs:
+            accelerated = min(remaining, 2 * np.sqrt(remaining))
+            if self._newton_passes < accelerated:
+                self._begin_newton(state)
+            elif remaining > FEW and passes >= self._hold:
+                self._plain_rate = rate
+                self._alpha, self._estimate = state.alpha.copy(), estimate
+                self._change(AcceleratedEpochs(self._epochs), passes)
+        elif self._newton_passes < remaining:
+            self._begin_newton(state)
+        elif passes - self._began >= TRIAL and rate < max(0.5 * self._plain_rate, LEAST_RATE):
+            self._fall_back(state, passes, estimate)
+
+    def _begin_newton(self, state: State) -> None:
+        if self._current is self._epochs:
+            state.w = self.plan.problem.conjugate_point(state.abar).copy()
+        self._change(NewtonSteps(self.plan.problem), state.iteration)
+
+    def _fall_back(self, state: State, passes: float, estimate: float) -> None:
+        """Go on with plain epochs, from the better dual point."""
+        if self._estimate < estimate:
+            state.alpha[:] = self._alpha
+            state.abar[:] = self.plan.problem.abar(state.alpha)
+        self._epochs.wake()
+        self._change(self._epochs, passes)
+        self._hold, self._wait = passes + self._wait, PATIENCE * self._wait
+
+    def _change(self, method: _Method, began: float) -> None:
+        self._current, self._began, self._pace = method, began, _Pace()
+        self._epochs.turn_to(self.plan.problem)  # acceleration left them with another
+
+
+class _Pace:
+    """How fast the estimate of the gap falls."""
+
+    def __init__(self) -> None:
+        self._records: deque[tuple[float, float]] = deque()
+
+    def record(self, passes: float, estimate: float) -> None:
+        if 0 < estimate < np.inf:
+            self._records.append((passes, float(np.log(estimate))))
+        while len(self._records) > 2 and passes - self._records[1][0] >= PROBE:
+            self._records.popleft()
+
+    def rate(self) -> float | None:
+        """Fall of log(estimate) in a pass, over the last PROBE passes; None before two."""
+        if not self._records:
+            return None
+        (first, high), (last, low) = self._records[0], self._records[-1]
+        return (high - low) / (last - first) if last - first >= 0.9 else None
+
+
+def newton_passes(problem: Problem) -> float:
+    """What Newton steps will cost, roughly, in passes of plain epochs; infinite if impossible."""
+    X = problem.data.matrix
+    n, d = X.shape
+    if not newton.applies(problem) or d > MOST_FEATURES:
+        return np.inf
+    nonzeros = X.size if isinstance(X, np.ndarray) else X.nnz
+    hessian = 2 * FLOP * n * d**2 if prefers_blas(X) else PRODUCT / 2 * outer_products(X)
+    step = PREDICTION * n + 2 * STREAM * nonzeros + FLOP * d**3 / 3
+    row = STEP + ITERATED * hasattr(problem.loss, "quick_step")
+    return float((HESSIANS * hessian + NEWTON_STEPS * step) / (row * n + NONZERO * nonzeros))

@@ -1,0 +1,76 @@
+"""Algorithm 1 in chunks: as it stands, or inside the outer loop of acceleration."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from quartz.certificate import Certificate, PrimalPoint
+from quartz.problem import Problem
+from quartz.solvers.iteration import EngineName, iterate
+from quartz.solvers.plan import Plan
+from quartz.solvers.state import State
+from quartz.theory import theta
+
+_MOST_SETS = 1_000_000  # drawn at once, however rarely the sampling hits an example
+
+
+class SampledSteps:
+    """Independent index sets of a sampling.
+
+    Parameters
+    ----------
+    plan : Plan
+    rng : numpy.random.Generator
+    passes : float
+        Length of a chunk.
+    engine : {"compiled", "reference"}
+    primal : {"best", "quartz", "conjugate"}
+        Which primal point to certify.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        rng: np.random.Generator,
+        passes: float,
+        engine: EngineName,
+        primal: PrimalPoint,
+    ) -> None:
+        if primal == "quartz" and plan.primal_step == 0:
+            raise ValueError(
+                f'primal="quartz" needs a smooth loss: with {type(plan.problem.loss).__name__}, '
+                'gamma = 0, w never moves. Use primal="best" or primal_step_factor=inf.'
+            )
+        self.plan, self.primal = plan, primal
+        self._rng, self._engine = rng, engine
+        sets_per_pass = plan.problem.n / plan.sampling.expected_size
+        self._chunk = min(max(1, round(passes * sets_per_pass)), _MOST_SETS)
+
+    def advance(self, state: State, wanted: float, target: float) -> None:
+        """Advance by a chunk."""
+        tracked = self.primal != "conjugate"
+        next(iterate(self.plan, state, self._rng, self._chunk, self._engine, tracked))
+
+    def run(self, state: State, wanted: float, passes: float) -> float:
+        """Advance by a chunk; return the losses' part of the gap at z, by one pass in order."""
+        self.advance(state, wanted, wanted)
+        problem = self.plan.problem
+        predictions = problem.data.predictions(problem.conjugate_point(state.abar))
+        products = (predictions * state.alpha).reshape(problem.n, -1).sum(axis=1)
+        terms = problem.losses(predictions) + problem.conjugates(state.alpha) + products
+        return float(np.mean(terms))
+
+    def turn_to(self, problem: Problem) -> None:
+        """Go on with another problem on the same data."""
+        plan = self.plan
+        rate = theta(plan.p, plan.v, problem.lam, problem.gammas, problem.n)
+        follows_theta = 0 < plan.primal_step < 1
+        step = plan.primal_step / plan.theta * rate if follows_theta else plan.primal_step
+        self.plan = replace(plan, problem=problem, theta=rate, primal_step=min(step, 1.0))
+
+    def refresh(self, state: State, certificate: Certificate) -> None:
+        """Take over abar from scratch."""
+        state.abar[:] = certificate.abar
+
+    def wake(self) -> None:
+        """Nobody sleeps here."""
