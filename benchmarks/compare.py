@@ -200,20 +200,20 @@ def table(results):
     lines = []
     for loss_name in dict.fromkeys(r["loss"] for r in results):
         names = list(peers.PEERS[loss_name])
-        lines += [
-            f"\n### {loss_name}\n",
-            "| data | lam | gap | Quartz, s | " + " | ".join(names) + " |",
-        ]
-        lines.append("|---" * (4 + len(names)) + "|")
+        columns = ["data", "lam", "gap", "Quartz, s", *names]
+        lines += [f"\n### {loss_name}\n", _line(columns), "|---" * len(columns) + "|"]
         for r in (r for r in results if r["loss"] == loss_name):
             seconds = {(row["solver"], row["target"]): row["seconds"] for row in r["rows"]}
             for target in TARGETS:
                 mine = seconds.get(("Quartz", target))
                 entries = [entry(seconds.get((name, target)), mine) for name in names]
                 shown = "-" if mine is None else f"{mine:.3f}"
-                where = f"| {r['data']} | {r['lam']} | {target:g} | {shown} | "
-                lines.append(where + " | ".join(entries) + " |")
+                lines.append(_line([r["data"], r["lam"], f"{target:g}", shown, *entries]))
     return "\n".join(lines)
+
+
+def _line(columns):
+    return "| " + " | ".join(columns) + " |"
 
 
 def entry(theirs, mine):

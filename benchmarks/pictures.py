@@ -6,6 +6,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+from matplotlib.ticker import NullFormatter
 
 FLOOR = 1e-12  # gaps of peers below the accuracy of D are drawn here
 STYLES = ("o", "s", "^", "v", "D", "P", "X", "<", ">", "*")
@@ -52,6 +53,7 @@ def draw_one(name, results, path):
         axis.set_title(f"{r['loss']}, lam = {r['lam']}", fontsize=10)
         axis.grid(True, which="major", alpha=0.3)
         axis.set_ylim(FLOOR / 2, 2)
+        axis.xaxis.set_minor_formatter(NullFormatter())  # they would overlap
     for axis in axes[-1]:
         axis.set_xlabel("seconds of one fit")
     for row in axes:

@@ -36,6 +36,7 @@ from quartz.solvers.state import State
 INNER_GAP = 3.0  # an outer step ends when the losses' gap is this multiple of kappa/2 ||u - c||^2
 FEW, MANY, MOST = 2, 8, 20  # epochs of an outer step
 STREAK = 3  # outer steps of few epochs after which kappa is halved; after one of many it is doubled
+LONGEST_NAP = 7  # epochs: the centre moves, so that those who sleep must look again
 WORSE = 2.0  # growth of the gap that ends the momentum
 
 
@@ -84,6 +85,7 @@ class AcceleratedEpochs:
             self._combination = self._problem.lam * state.abar
         problem = self._problem.strengthened(self.kappa)
         self._epochs.turn_to(problem)
+        self._epochs.wake(within=LONGEST_NAP)
         shifted = (self._combination + self.kappa * self._centre) / problem.lam
         inner = replace(state, abar=shifted)
         for epochs in range(1, MOST + 1):

@@ -9,6 +9,7 @@ All decisions depend on counts and estimates, never on clocks: the same seed giv
 """
 
 from collections import deque
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,9 +27,8 @@ from quartz.solvers.state import State
 
 PROBE = 3.0  # passes over which a rate is measured
 FEW = 6.0  # passes still to go that are not worth a change
-TRIAL = 10.0  # passes after which acceleration must have paid
-LEAST_RATE = 0.02  # fall of log(estimate) in a pass below which acceleration is given up
-PATIENCE = 4.0  # growth of the wait after each attempt that was given up
+TRIAL, MANY = 10.0, 20.0  # passes of acceleration after which as many to go are too many
+PATIENCE = 4.0  # growth of the wait after each attempt that did not pay
 MOST_NEWTON_STEPS = 40
 MOST_FEATURES = 5000  # beyond it a d x d matrix is out of proportion
 
@@ -59,11 +59,9 @@ class AutomaticSteps:
         self._current: _Method = epochs
         self._newton_passes = newton_passes(self.plan.problem) if with_newton else np.inf
         self._pace = _Pace()
-        self._plain_rate = 0.0
         self._began = self._hold = 0.0  # passes when the current method began; when to try again
-        self._wait = TRIAL
-        self._alpha: Array = np.empty(0)  # where acceleration began, and the estimate there
-        self._estimate = np.inf
+        self._wait = 0.0
+        self._cycle: _Cycle | None = None
 
     @property
     def primal(self) -> PrimalPoint:
@@ -98,35 +96,50 @@ class AutomaticSteps:
             return
         remaining = np.log(estimate / max(target, 1e-300)) / max(rate, 1e-9)
         if self._current is self._epochs:
-            accelerated = min(remaining, 2 * np.sqrt(remaining))
-            if self._newton_passes < accelerated:
+            if self._cycle is not None:
+                self._judge(self._cycle, state, passes, estimate)
+            elif self._newton_passes < min(remaining, 2 * np.sqrt(remaining)):
                 self._begin_newton(state)
             elif remaining > FEW and passes >= self._hold:
-                self._plain_rate = rate
-                self._alpha, self._estimate = state.alpha.copy(), estimate
+                self._cycle = _Cycle(passes, estimate, rate, state.alpha.copy())
                 self._change(AcceleratedEpochs(self._epochs), passes)
         elif self._newton_passes < remaining:
             self._begin_newton(state)
-        elif passes - self._began >= TRIAL and rate < max(0.5 * self._plain_rate, LEAST_RATE):
-            self._fall_back(state, passes, estimate)
+        elif passes - self._began >= TRIAL and remaining > MANY:
+            self._epochs.wake()
+            self._change(self._epochs, passes)
+
+    def _judge(self, cycle: "_Cycle", state: State, passes: float, estimate: float) -> None:
+        """See what acceleration achieved, by the estimates of plain epochs before and after it."""
+        self._cycle = None
+        gain = np.log(cycle.estimate / estimate) / (passes - cycle.passes)
+        if gain > cycle.rate:
+            self._wait = 0.0
+            return
+        if gain < 0:
+            state.alpha[:] = cycle.alpha
+            state.abar[:] = self.plan.problem.abar(state.alpha)
+            self._epochs.wake()
+        self._wait = max(TRIAL, PATIENCE * self._wait)
+        self._hold = passes + self._wait
 
     def _begin_newton(self, state: State) -> None:
         if self._current is self._epochs:
             state.w = self.plan.problem.conjugate_point(state.abar).copy()
         self._change(NewtonSteps(self.plan.problem), state.iteration)
 
-    def _fall_back(self, state: State, passes: float, estimate: float) -> None:
-        """Go on with plain epochs, from the better dual point."""
-        if self._estimate < estimate:
-            state.alpha[:] = self._alpha
-            state.abar[:] = self.plan.problem.abar(state.alpha)
-        self._epochs.wake()
-        self._change(self._epochs, passes)
-        self._hold, self._wait = passes + self._wait, PATIENCE * self._wait
-
     def _change(self, method: _Method, began: float) -> None:
         self._current, self._began, self._pace = method, began, _Pace()
         self._epochs.turn_to(self.plan.problem)  # acceleration left them with another
+
+
+class _Cycle(NamedTuple):
+    """Plain epochs when acceleration began."""
+
+    passes: float
+    estimate: float
+    rate: float
+    alpha: Array
 
 
 class _Pace:

@@ -110,6 +110,6 @@ class PermutedEpochs:
         if np.mean(self._gaps) < 0.9 * certificate.loss_gap:
             self.wake()
 
-    def wake(self) -> None:
-        """Wake all examples."""
-        self._asleep[:] = 0
+    def wake(self, within: int = 0) -> None:
+        """Wake all examples, now or within so many epochs."""
+        np.minimum(self._asleep, within, out=self._asleep)

@@ -72,5 +72,5 @@ class SampledSteps:
         """Take over abar from scratch."""
         state.abar[:] = certificate.abar
 
-    def wake(self) -> None:
+    def wake(self, within: int = 0) -> None:
         """Nobody sleeps here."""
