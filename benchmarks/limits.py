@@ -40,7 +40,7 @@ def epoch_of(X, y, loss):
 
     def epoch():
         epochs._asleep[:] = 0
-        epochs.advance(state, wanted=-1.0)
+        epochs.run(state, wanted=-1.0, passes=1.0)
 
     epoch()
     return epoch
