@@ -27,7 +27,7 @@ from quartz.solvers.state import State
 
 PROBE = 3.0  # passes over which a rate is measured
 FEW = 6.0  # passes still to go that are not worth a change
-TRIAL, MANY = 10.0, 20.0  # passes of acceleration after which as many to go are too many
+TRIAL, MANY = 10.0, 40.0  # passes of acceleration after which so many to go are too many
 PATIENCE = 4.0  # growth of the wait after each attempt that did not pay
 MOST_NEWTON_STEPS = 40
 MOST_FEATURES = 5000  # beyond it a d x d matrix is out of proportion
@@ -129,7 +129,9 @@ class AutomaticSteps:
         self._change(NewtonSteps(self.plan.problem), state.iteration)
 
     def _change(self, method: _Method, began: float) -> None:
-        self._current, self._began, self._pace = method, began, _Pace()
+        accelerated = isinstance(method, AcceleratedEpochs)
+        self._current, self._began = method, began
+        self._pace = _Pace(TRIAL if accelerated else PROBE)
         self._epochs.turn_to(self.plan.problem)  # acceleration left them with another
 
 
@@ -145,17 +147,18 @@ class _Cycle(NamedTuple):
 class _Pace:
     """How fast the estimate of the gap falls."""
 
-    def __init__(self) -> None:
+    def __init__(self, window: float = PROBE) -> None:
         self._records: deque[tuple[float, float]] = deque()
+        self._window = window
 
     def record(self, passes: float, estimate: float) -> None:
         if 0 < estimate < np.inf:
             self._records.append((passes, float(np.log(estimate))))
-        while len(self._records) > 2 and passes - self._records[1][0] >= PROBE:
+        while len(self._records) > 2 and passes - self._records[1][0] >= self._window:
             self._records.popleft()
 
     def rate(self) -> float | None:
-        """Fall of log(estimate) in a pass, over the last PROBE passes; None before two."""
+        """Fall of log(estimate) in a pass, over the window; None before two passes."""
         if not self._records:
             return None
         (first, high), (last, low) = self._records[0], self._records[-1]
