@@ -35,7 +35,7 @@ TARGETS = (1e-6, 1e-9)
 def cell(X, y, loss, lam, repeats, limit):
     """{mode: {target: [seconds, passes]}}, without those that missed the target."""
     best = {mode: {} for mode in MODES}
-    for mode, options in MODES.items():  # compiles
+    for options in MODES.values():  # compiles
         solve(Problem(X, y, loss, lam), max_passes=3, max_seconds=limit, **options)
     for target in TARGETS:
         for repeat in range(repeats):

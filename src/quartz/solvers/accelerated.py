@@ -1,4 +1,4 @@
-"""Acceleration: a proximal-point loop with momentum around the practical mode.
+"""Acceleration: a proximal-point loop with momentum around plain epochs, of any sampling.
 
 Outer step k minimizes P(w) + kappa/2 ||w - c_k||^2 roughly, by epochs over the same data; that
 problem is much better conditioned. Up to a constant its regularizer is (lam + kappa) times
@@ -23,6 +23,7 @@ pass. The certificate is computed from scratch, as everywhere, for the better of
 """
 
 from dataclasses import replace
+from itertools import count
 
 import numpy as np
 
@@ -39,9 +40,15 @@ STREAK = 3  # outer steps of few epochs after which kappa is halved; after one o
 LONGEST_NAP = 7  # epochs: the centre moves, so that those who sleep must look again
 WORSE = 2.0  # growth of the gap that ends the momentum
 
+Epochs = PermutedEpochs | SampledSteps
 
-class AcceleratedEpochs:
-    """Accelerated epochs over random permutations; a heuristic like `PermutedEpochs`.
+
+class ProximalPoints:
+    """The outer loop as the bound covers it (`quartz.theory.accelerated_gap`).
+
+    kappa = max_i v_i / (gamma_i n) - lam throughout; an outer step ends when the gap of its problem
+    is at most sqrt(q) / (2 - sqrt(q)) kappa/2 ||u - c||^2, q = lam / (lam + kappa); and the
+    momentum is the constant (1 - sqrt(q)) / (1 + sqrt(q)).
 
     Parameters
     ----------
@@ -53,26 +60,24 @@ class AcceleratedEpochs:
     plan : Plan
         That of the epochs.
     kappa : float
-        Strength of the proximal term, adapted. It starts where lam + kappa is the mean of
-        v_i / (gamma_i n), for gamma = 0 the largest v_i / n; 0 means that nothing is to be gained.
+        Strength of the proximal term; 0 means that nothing is to be gained.
     """
 
     primal: PrimalPoint = "best"
+    most_epochs: int | None = None  # of an outer step
 
-    def __init__(self, epochs: PermutedEpochs | SampledSteps) -> None:
+    def __init__(self, epochs: Epochs) -> None:
         self._epochs = epochs
         self.plan = epochs.plan
         self._problem = problem = epochs.plan.problem
-        curvature = self.plan.v / problem.n
+        curvatures = self.plan.v / problem.n
         if problem.loss.gamma > 0:
-            curvature = curvature / problem.gammas
-        wanted = curvature.mean() if problem.loss.gamma > 0 else curvature.max()
-        self._largest = float(curvature.max())  # beyond it kappa conditions no better
-        self.kappa = max(float(wanted) - problem.lam, 0.0)
-        self._centre: Array | None = None
-        self._previous = self._combination = np.empty(0)  # 1/n sum_i A_i alpha_i
-        self._momentum, self._streak = 1.0, 0
-        self._accuracy, self._lowest = INNER_GAP, np.inf
+            curvatures = curvatures / problem.gammas
+        self._largest = float(curvatures.max())  # beyond it kappa conditions no better
+        self.kappa = max(self._wanted_strength(curvatures) - problem.lam, 0.0)
+        self._accuracy = self._first_accuracy()
+        self._centre = self._previous = np.empty(0)
+        self._combination = np.empty(0)  # 1/n sum_i A_i alpha_i
 
     def advance(self, state: State, wanted: float, target: float) -> float:
         """Do one outer step; returns the estimate of the original problem's gap at `state.w`."""
@@ -80,7 +85,7 @@ class AcceleratedEpochs:
             estimate = self._epochs.run(state, wanted, passes=1.0)
             state.w = self._problem.conjugate_point(state.abar).copy()
             return estimate
-        if self._centre is None:
+        if not self._centre.size:
             self._centre = self._previous = self._problem.conjugate_point(state.abar).copy()
             self._combination = self._problem.lam * state.abar
         problem = self._problem.strengthened(self.kappa)
@@ -88,20 +93,19 @@ class AcceleratedEpochs:
         self._epochs.wake(within=LONGEST_NAP)
         shifted = (self._combination + self.kappa * self._centre) / problem.lam
         inner = replace(state, abar=shifted)
-        for epochs in range(1, MOST + 1):
-            enough = self._accuracy * self._distance(problem.conjugate_point(shifted))
-            gap = self._epochs.run(inner, enough if epochs > 1 else -np.inf, passes=0.0)
+        enough = -np.inf
+        for epochs in count(1):
+            gap = self._epochs.run(inner, enough, passes=0.0)
             w = problem.conjugate_point(shifted)
-            if gap <= self._accuracy * self._distance(w):
+            enough = self._accuracy * 0.5 * self.kappa * _square(w - self._centre)
+            if gap <= enough or epochs == self.most_epochs:
                 break
         state.iteration, state.visited = inner.iteration, inner.visited
         state.w = w.copy()
         self._combination = problem.lam * shifted - self.kappa * self._centre
         state.abar[:] = self._combination / self._problem.lam
         estimate = gap + self._regularizer_gap(state)
-        self._guard(estimate)
-        self._move_centre(state.w)
-        self._adapt(epochs)
+        self._move_centre(state.w, estimate, epochs)
         return estimate
 
     def refresh(self, state: State, certificate: Certificate) -> None:
@@ -112,27 +116,62 @@ class AcceleratedEpochs:
             state.w = w  # the certificate may have chosen z, which does not move with the centre
             self._combination = self._problem.lam * certificate.abar
 
-    def _distance(self, w: Array) -> float:
-        """kappa/2 ||w - c||^2."""
-        difference = w - self._centre
-        return 0.5 * self.kappa * float(difference @ difference)
+    def _wanted_strength(self, curvatures: Array) -> float:
+        return self._largest
+
+    def _first_accuracy(self) -> float:
+        return self._root / (2 - self._root)
+
+    @property
+    def _root(self) -> float:
+        """sqrt(q) = sqrt(lam / (lam + kappa))."""
+        return float(np.sqrt(self._problem.lam / (self._problem.lam + self.kappa)))
+
+    @property
+    def _full_momentum(self) -> float:
+        return (1 - self._root) / (1 + self._root)
 
     def _regularizer_gap(self, state: State) -> float:
         g, lam = self._problem.regularizer, self._problem.lam
         terms = regularizers.value(g, state.w) + regularizers.conjugate(g, state.abar)
         return lam * (terms - float(state.w @ state.abar))
 
-    def _move_centre(self, w: Array) -> None:
+    def _move_centre(self, w: Array, estimate: float, epochs: int) -> None:
+        self._centre = w + self._full_momentum * (w - self._previous)
+        self._previous = w
+
+
+class AcceleratedEpochs(ProximalPoints):
+    """The same with freedoms that mostly save many passes; a heuristic like `PermutedEpochs`.
+
+    kappa starts where lam + kappa is the *mean* of v_i / (gamma_i n), for gamma = 0 the largest
+    v_i / n, and is adapted to the epochs that an outer step takes; outer steps are solved roughly;
+    and the momentum grows as in FISTA, with restarts.
+    """
+
+    most_epochs = MOST
+
+    def __init__(self, epochs: Epochs) -> None:
+        super().__init__(epochs)
+        self._momentum, self._streak, self._lowest = 1.0, 0, np.inf
+
+    def _wanted_strength(self, curvatures: Array) -> float:
+        return float(curvatures.mean()) if self._problem.loss.gamma > 0 else self._largest
+
+    def _first_accuracy(self) -> float:
+        return INNER_GAP
+
+    def _move_centre(self, w: Array, estimate: float, epochs: int) -> None:
         """Momentum of FISTA, at most what strong convexity wants; none after a step backwards."""
-        assert self._centre is not None
+        self._guard(estimate)
         step = w - self._previous
-        root = np.sqrt(self._problem.lam / (self._problem.lam + self.kappa))
         following = 0.5 + np.sqrt(0.25 + self._momentum**2)
-        beta = min((self._momentum - 1) / following, (1 - root) / (1 + root))
+        beta = min((self._momentum - 1) / following, self._full_momentum)
         if (self._centre - w) @ step > 0:
             beta, following = 0.0, 1.0
         self._centre = w + beta * step
         self._previous, self._momentum = w, following
+        self._adapt(epochs)
 
     def _guard(self, estimate: float) -> None:
         """Where the gap grows, the outer steps were too rough for their momentum."""
@@ -148,3 +187,7 @@ class AcceleratedEpochs:
             self.kappa = min(2 * self.kappa, max(self.kappa, self._largest))
         elif self._streak >= STREAK:
             self.kappa, self._streak = self.kappa / 2, 0
+
+
+def _square(x: Array) -> float:
+    return float(x @ x)

@@ -33,6 +33,8 @@ class Plan:
         How dual variables are updated.
     primal_step : float
         Weight of z in the update of w: theta in Algorithm 1; 1 makes w = z, as in Prox-SDCA.
+    recipe, primal_step_factor
+        As given to :meth:`of`.
     """
 
     problem: Problem
@@ -42,6 +44,8 @@ class Plan:
     theta: float
     option: Option
     primal_step: float
+    recipe: Recipe
+    primal_step_factor: float
 
     @classmethod
     def of(
@@ -89,7 +93,11 @@ class Plan:
             _check_eso(bound, problem, v)
         rate = theta(p, v, problem.lam, problem.gammas, problem.n)
         step = 1.0 if primal_step_factor == np.inf else min(1.0, primal_step_factor * rate)
-        return cls(problem, bound, p, v, rate, option, step)
+        return cls(problem, bound, p, v, rate, option, step, sampling, primal_step_factor)
+
+    def rebound(self, problem: Problem) -> "Plan":
+        """The same for another problem on the same data."""
+        return Plan.of(problem, self.recipe, self.option, self.primal_step_factor)
 
 
 def _check_eso(sampling: Sampling, problem: Problem, v: Array) -> None:

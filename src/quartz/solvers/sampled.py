@@ -1,7 +1,5 @@
 """Algorithm 1 in chunks: as it stands, or inside the outer loop of acceleration."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from quartz.certificate import Certificate, PrimalPoint
@@ -9,7 +7,6 @@ from quartz.problem import Problem
 from quartz.solvers.iteration import EngineName, iterate
 from quartz.solvers.plan import Plan
 from quartz.solvers.state import State
-from quartz.theory import theta
 
 _MOST_SETS = 1_000_000  # drawn at once, however rarely the sampling hits an example
 
@@ -61,12 +58,9 @@ class SampledSteps:
         return float(np.mean(terms))
 
     def turn_to(self, problem: Problem) -> None:
-        """Go on with another problem on the same data."""
-        plan = self.plan
-        rate = theta(plan.p, plan.v, problem.lam, problem.gammas, problem.n)
-        follows_theta = 0 < plan.primal_step < 1
-        step = plan.primal_step / plan.theta * rate if follows_theta else plan.primal_step
-        self.plan = replace(plan, problem=problem, theta=rate, primal_step=min(step, 1.0))
+        """Go on with another problem on the same data, by a sampling that suits its lam."""
+        if problem.lam != self.plan.problem.lam:
+            self.plan = self.plan.rebound(problem)
 
     def refresh(self, state: State, certificate: Certificate) -> None:
         """Take over abar from scratch."""

@@ -1,5 +1,11 @@
-"""The paper's theory as functions."""
+"""The paper's theory as functions, and the bounds of acceleration."""
 
+from quartz.theory.accelerated import (
+    accelerated_gap,
+    accelerated_leading_term,
+    accelerated_nice,
+    proximal_strength,
+)
 from quartz.theory.bounds import (
     asdca,
     disdca,
@@ -17,6 +23,7 @@ from quartz.theory.speedup import (
     distributed_leading_bound,
     distributed_leading_term,
     distributed_speedup,
+    nice_largest_v,
     nice_leading_term,
     nice_speedup,
     nice_speedup_bounds,
@@ -25,6 +32,9 @@ from quartz.theory.speedup import (
 )
 
 __all__ = [
+    "accelerated_gap",
+    "accelerated_leading_term",
+    "accelerated_nice",
     "asdca",
     "disdca",
     "distributed_leading_bound",
@@ -35,6 +45,7 @@ __all__ = [
     "iterations",
     "leading_term",
     "leading_terms",
+    "nice_largest_v",
     "nice_leading_term",
     "nice_speedup",
     "nice_speedup_bounds",
@@ -42,6 +53,7 @@ __all__ = [
     "omega_tilde",
     "overlap_inequalities",
     "partition_effect",
+    "proximal_strength",
     "quartz_beats_accelerated",
     "regime_table",
     "sdca",

@@ -16,7 +16,12 @@ def nice_leading_term(
     n: int, tau: Floats, lam: Floats, gamma: Floats, omega: Floats, norms: Floats = 1.0
 ) -> Floats:
     """T(tau) without its logarithm [a-Tgeqtaunice2xxx]."""
-    return n / tau + (1 + _overlap(omega, tau, n)) * largest_ratio(norms, gamma) / (lam * tau)
+    return n / tau + nice_largest_v(n, tau, omega) * largest_ratio(norms, gamma) / (lam * tau)
+
+
+def nice_largest_v(n: int, tau: Floats, omega: Floats) -> Floats:
+    """1 + (omega - 1)(tau - 1) / (n - 1), the largest v_i of the nice sampling for unit norms."""
+    return 1 + _overlap(omega, tau, n)
 
 
 def nice_speedup(

@@ -1,0 +1,56 @@
+"""Accelerated Quartz: bounds beyond the paper, derived in docs/acceleration.md.
+
+They hold for :class:`quartz.solvers.accelerated.ProximalPoints` around Algorithm 1 with any
+sampling: a smooth loss, [ass:reg] (so that P is lam-strongly convex), and outer steps solved to the
+accuracy that the class states, which it measures. With q = lam / (lam + kappa):
+
+- outer steps: P(u_k) - P* <= 2 (1 - sqrt(q) / 2)^k (P(u_0) - P*), with certainty;
+- iterations of an outer step: at most (1 + log(gap at its start / gap at its end)) / theta_kappa in
+  expectation, by [th-mainth] with lam + kappa in place of lam;
+- so the product of 1/theta_kappa and 1/sqrt(q), up to logarithms, in all.
+"""
+
+import numpy as np
+
+from quartz import checks
+from quartz.arrays import Array, Floats
+from quartz.theory.rate import leading_term
+from quartz.theory.speedup import nice_largest_v
+
+
+def proximal_strength(v: Array, lam: float, gamma: Floats, n: int) -> float:
+    """kappa with lam + kappa = max(lam, max_i v_i / (gamma_i n)), the choice of the bounds below.
+
+    With it 1/theta_kappa is at most twice max_i 1/p_i.
+    """
+    return max(float(np.max(np.asarray(v) / np.asarray(gamma))) / n - lam, 0.0)
+
+
+def accelerated_gap(lam: float, kappa: float, initial: float, k: Floats) -> Floats:
+    """2 (1 - sqrt(q) / 2)^k (P(u_0) - P*), the bound on P(u_k) - P* after k outer steps."""
+    checks.positive("lam", lam, "The theory needs a strongly convex problem.")
+    return 2 * initial * (1 - 0.5 * np.sqrt(lam / (lam + kappa))) ** np.asarray(k, np.float64)
+
+
+def accelerated_leading_term(
+    p: Array, v: Array, lam: float, gamma: Floats, n: int, kappa: float | None = None
+) -> float:
+    """max_i (1/p_i)(1 + v_i / ((lam + kappa) gamma_i n)) sqrt((lam + kappa) / lam).
+
+    kappa is by default that of :func:`proximal_strength`. With kappa = 0 this is the term of
+    [eq:complexity-intro].
+    """
+    if kappa is None:
+        kappa = proximal_strength(v, lam, gamma, n)
+    inner = leading_term(p, v, lam + kappa, gamma, n)
+    return float(inner * np.sqrt((lam + kappa) / lam))
+
+
+def accelerated_nice(n: int, tau: Floats, lam: Floats, gamma: float, omega: Floats) -> Floats:
+    """n/tau + sqrt(n v / (lam gamma)) / tau with the tau-nice sampling and unit norms.
+
+    v = 1 + (omega - 1)(tau - 1) / (n - 1) <= tau, so that this is never above SPDC's
+    n/tau + sqrt(n / (lam gamma tau)), and below it by sqrt(tau / v) where the root dominates: up to
+    sqrt(tau) on sparse data.
+    """
+    return n / tau + np.sqrt(n * nice_largest_v(n, tau, omega) / (lam * gamma)) / tau
