@@ -61,6 +61,10 @@ class Huber(NamedTuple):
         """The residual over gamma, clipped to [-1, 1]."""
         return np.minimum(np.maximum((a - y) / self.gamma, -1.0), 1.0)
 
+    def curvature(self, a: Floats, y: Floats) -> Floats:
+        """1 / gamma where the loss is bent, else 0."""
+        return (np.abs(a - y) < self.gamma) / self.gamma
+
     def conjugate(self, u: Floats, y: Floats) -> Floats:
         """phi*(u)."""
         return u * (y + 0.5 * self.gamma * u) + barrier(u, -1.0, 1.0)
@@ -129,6 +133,11 @@ class SmoothedEpsilonInsensitive(NamedTuple):
         """phi'(a)."""
         excess = np.maximum(np.abs(a - y) - self.epsilon, 0.0)
         return np.sign(a - y) * np.minimum(excess / self.gamma, 1.0)
+
+    def curvature(self, a: Floats, y: Floats) -> Floats:
+        """1 / gamma where the loss is bent, else 0."""
+        excess = np.abs(a - y) - self.epsilon
+        return (excess > 0.0) * (excess < self.gamma) / self.gamma
 
     def conjugate(self, u: Floats, y: Floats) -> Floats:
         """phi*(u)."""

@@ -1,0 +1,132 @@
+"""The automatic choice of method: the same optimum, never much worse than plain, reproducible."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import registry
+from quartz import Problem, certify, data, losses, samplings, solve
+from quartz.solvers import Status
+
+MODES = {
+    "default": {},
+    "permuted, auto": {"sampling": "permuted", "acceleration": "auto"},
+    "permuted, on": {"sampling": "permuted", "acceleration": "on"},
+    "nice, auto": {"sampling": samplings.Nice(2), "acceleration": "auto"},
+    "nice, on": {"sampling": samplings.Nice(2), "acceleration": "on"},
+}
+
+
+@pytest.mark.parametrize("loss", registry.LOSSES, ids=registry.label)
+@pytest.mark.parametrize("g", registry.REGULARIZERS, ids=registry.label)
+def test_default_reaches_the_optimum_of_plain_epochs(loss, g):
+    problem = registry.make_problem(loss, np.random.default_rng(5), regularizer=g, lam=0.02)
+    tol = 1e-9 if loss.gamma > 0 else 1e-5
+    found = solve(problem, tol=tol, max_passes=5000)
+    plain = solve(problem, "permuted", tol=tol, max_passes=20_000)
+    assert found.converged, found.message
+    assert found.certificate.dual <= plain.certificate.primal
+    assert plain.certificate.dual <= found.certificate.primal
+
+
+@pytest.mark.parametrize("name", registry.SAMPLINGS)
+@pytest.mark.parametrize("acceleration", ["on", "auto"])
+def test_around_every_sampling(name, acceleration):
+    problem = registry.make_problem(
+        losses.SmoothedHinge(), np.random.default_rng(5), separable=name == "product", lam=1e-3
+    )
+    sampling = registry.SAMPLINGS[name]
+    found = solve(problem, sampling, tol=1e-7, acceleration=acceleration, max_passes=20_000)
+    plain = solve(problem, "permuted", tol=1e-9, max_passes=20_000)
+    assert found.converged, found.message
+    np.testing.assert_allclose(found.w, plain.w, atol=1e-2)
+    assert abs(found.certificate.primal - plain.certificate.primal) < 1e-6
+
+
+@pytest.mark.parametrize("options", MODES.values(), ids=MODES)
+def test_same_seed_same_trajectory(options):
+    X, y = data.make_classification(400, 30, density=0.3, seed=1)
+    problem = Problem(X, y, losses.Logistic(), lam=1e-6)
+    first, again = (solve(problem, tol=1e-6, seed=7, max_passes=300, **options) for _ in range(2))
+    assert first.trace.gap == again.trace.gap
+    np.testing.assert_array_equal(first.alpha, again.alpha)
+
+
+def test_well_conditioned_problems_stay_plain():
+    X, y = data.make_classification(400, 30, density=0.3, seed=1)
+    problem = Problem(X, y, losses.SquaredHinge(), lam=1.0)
+    found, plain = solve(problem, tol=1e-9), solve(problem, "permuted", tol=1e-9)
+    np.testing.assert_array_equal(found.alpha, plain.alpha)
+
+
+def heavy_tailed():
+    """Rows of very different norms, on which acceleration alone needs over ten times the passes."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 200)) * np.exp(2 * rng.normal(size=(500, 1)))
+    y = np.where(X[:, 0] + X[:, 1] > 0, 1.0, -1.0)
+    return Problem(X, y, losses.SquaredHinge(), lam=1e-5)
+
+
+def test_never_much_worse_than_plain():
+    problem = heavy_tailed()
+    plain = solve(problem, "permuted", tol=1e-6)
+    found = solve(problem, "permuted", tol=1e-6, acceleration="auto")
+    assert found.converged
+    assert found.trace.passes[-1] <= 2 * plain.trace.passes[-1]
+
+
+@pytest.mark.parametrize("loss", [losses.Hinge(), losses.Absolute()], ids=repr)
+def test_losses_that_are_not_smooth(loss):
+    """1e-6 is certified, far beyond plain epochs at the same passes."""
+    X, y = data.make_classification(2000, 20, density=0.5, noise=0.1, seed=2)
+    problem = Problem(X, y, loss, lam=1e-5)
+    found = solve(problem, tol=1e-6, max_passes=1000)
+    assert found.converged, found.message
+    plain = solve(problem, "permuted", tol=1e-6, max_passes=found.trace.passes[-1])
+    assert not plain.converged
+
+
+def adversarial():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(30, 4))
+    y = np.where(X[:, 0] > 0.3 * rng.normal(size=30), 1.0, -1.0)
+    twins = np.vstack([X, X + 1e-9 * rng.normal(size=X.shape)])
+    huge = X.copy()
+    huge[3] *= 1e6
+    return {
+        "nearly duplicate rows": (twins, np.concatenate([y, -y]), 1e-4),
+        "one huge row": (huge, y, 1e-3),
+        "lam = 1e-12": (X, y, 1e-12),
+        "all labels equal": (X, np.ones(30), 1e-3),
+        "n = 2": (X[:2], np.array([1.0, -1.0]), 1e-4),
+        "n = 1": (X[:1], np.array([1.0]), 1e-4),
+        "d = 1": (X[:, :1], y, 1e-6),
+        "an empty row and column": (X * (np.arange(30) > 0)[:, None] * (np.arange(4) > 0), y, 1e-4),
+        "sparse": (sp.csr_array(X * (rng.random(X.shape) < 0.2)), y, 1e-6),
+    }
+
+
+ADVERSARIAL = adversarial()
+
+
+@pytest.mark.parametrize("case", ADVERSARIAL)
+@pytest.mark.parametrize("options", MODES.values(), ids=MODES)
+@pytest.mark.parametrize(
+    "loss",
+    [losses.Squared(), losses.Logistic(), losses.SquaredHinge(), losses.Hinge()],
+    ids=repr,
+)
+def test_adversarial_cases_neither_diverge_nor_lie(case, options, loss):
+    X, y, lam = ADVERSARIAL[case]
+    problem = Problem(X, y, loss, lam)
+    n = problem.n
+    if "sampling" in options and not isinstance(options["sampling"], str) and n < 2:
+        options = options | {"sampling": samplings.Uniform()}
+    result = solve(problem, tol=1e-6, max_passes=400, **options)
+    assert result.status in (Status.CONVERGED, Status.PASS_LIMIT)
+    again = certify(problem, result.alpha, result.w, primal="quartz")
+    scale = abs(again.primal) + abs(again.dual)
+    assert again.gap == pytest.approx(result.certificate.gap, abs=1e-12 * scale)
+    assert again.gap >= -1e-12 * scale
+    if result.converged:
+        assert again.relative_gap <= 1e-6
