@@ -17,6 +17,7 @@ from quartz.arrays import Array
 from quartz.certificate import Certificate, PrimalPoint
 from quartz.kernels.gram import outer_products, prefers_blas
 from quartz.problem import Problem
+from quartz.regularizers import base as regularizers
 from quartz.solvers import newton
 from quartz.solvers.accelerated import AcceleratedEpochs
 from quartz.solvers.newton import NewtonSteps
@@ -28,6 +29,7 @@ from quartz.solvers.state import State
 PROBE = 3.0  # passes over which a rate is measured
 FEW = 6.0  # passes still to go that are not worth a change
 TRIAL, MANY = 10.0, 40.0  # passes of acceleration after which so many to go are too many
+ENOUGH = 3.0  # plain passes, whose gain acceleration must have made to have paid
 PATIENCE = 4.0  # growth of the wait after each attempt that did not pay
 MOST_NEWTON_STEPS = 40
 MOST_FEATURES = 5000  # beyond it a d x d matrix is out of proportion
@@ -61,6 +63,7 @@ class AutomaticSteps:
         self._pace = _Pace()
         self._began = self._hold = 0.0  # passes when the current method began; when to try again
         self._wait = 0.0
+        self._dual = -np.inf  # after the last plain pass, where it was needed
         self._cycle: _Cycle | None = None
 
     @property
@@ -93,27 +96,39 @@ class AutomaticSteps:
             return
         rate = self._pace.rate()
         if rate is None:
-            return
-        remaining = np.log(estimate / max(target, 1e-300)) / max(rate, 1e-9)
+            remaining = np.inf
+        else:
+            remaining = np.log(estimate / max(target, 1e-300)) / max(rate, 1e-9)
         if self._current is self._epochs:
-            if self._cycle is not None:
-                self._judge(self._cycle, state, passes, estimate)
-            elif self._newton_passes < min(remaining, 2 * np.sqrt(remaining)):
-                self._begin_newton(state)
-            elif remaining > FEW and passes >= self._hold:
-                self._cycle = _Cycle(passes, estimate, rate, state.alpha.copy())
-                self._change(AcceleratedEpochs(self._epochs), passes)
-        elif self._newton_passes < remaining:
+            self._after_plain(state, passes, remaining)
+        elif rate is not None and self._newton_passes < remaining:
             self._begin_newton(state)
         elif passes - self._began >= TRIAL and remaining > MANY:
             self._epochs.wake()
             self._change(self._epochs, passes)
 
-    def _judge(self, cycle: "_Cycle", state: State, passes: float, estimate: float) -> None:
-        """See what acceleration achieved, by the estimates of plain epochs before and after it."""
+    def _after_plain(self, state: State, passes: float, remaining: float) -> None:
+        known = np.isfinite(remaining)
+        if self._cycle is not None:
+            if passes - self._began >= PROBE:
+                self._judge(self._cycle, state, passes)
+        elif known and self._newton_passes < min(remaining, 2 * np.sqrt(remaining)):
+            self._begin_newton(state)
+        elif remaining > FEW and passes >= self._hold:
+            before, self._dual = self._dual, _dual(self.plan.problem, state)
+            if known and np.isfinite(before):
+                self._cycle = _Cycle(self._dual, self._dual - before, state.alpha.copy())
+                self._dual = -np.inf
+                self._change(AcceleratedEpochs(self._epochs), passes)
+
+    def _judge(self, cycle: "_Cycle", state: State, passes: float) -> None:
+        """See what acceleration achieved, by the dual value, which plain epochs never decrease.
+
+        The estimate of the gap is of no use here: with rows of very different norms it jumps.
+        """
         self._cycle = None
-        gain = np.log(cycle.estimate / estimate) / (passes - cycle.passes)
-        if gain > cycle.rate:
+        gain = _dual(self.plan.problem, state) - cycle.dual
+        if gain >= ENOUGH * cycle.gain:
             self._wait = 0.0
             return
         if gain < 0:
@@ -136,12 +151,18 @@ class AutomaticSteps:
 
 
 class _Cycle(NamedTuple):
-    """Plain epochs when acceleration began."""
+    """Where acceleration began."""
 
-    passes: float
-    estimate: float
-    rate: float
+    dual: float
+    gain: float  # of the last plain pass before it
     alpha: Array
+
+
+def _dual(problem: Problem, state: State) -> float:
+    """D(alpha) without a pass over the data."""
+    mean_conjugate = float(np.mean(problem.conjugates(state.alpha)))
+    conjugate = regularizers.conjugate(problem.regularizer, state.abar)
+    return -problem.lam * conjugate - mean_conjugate
 
 
 class _Pace:
