@@ -1,6 +1,6 @@
 """Time to a certified relative gap, side by side with other solvers.
 
-    python -m benchmarks.compare [--quick] [--data w8a a9a ...] [--losses ...] [--out FILE]
+    python -m benchmarks.compare [--quick] [--mode plain] [--data w8a a9a ...] [--losses ...]
 
 For every data set, loss and lam: each peer's w is judged by our P in float64 against the largest D
 that we certified or that any peer's w gives, and a peer is credited with the loosest tolerance, to
@@ -34,7 +34,13 @@ LOSSES = {
     "logistic": losses.Logistic(),
     "ridge": losses.Squared(),
 }
-LAMS = {"1/sqrt(n)": lambda n: n**-0.5, "1/n": lambda n: 1 / n, "1/(10n)": lambda n: 0.1 / n}
+LAMS = {
+    "1/sqrt(n)": lambda n: n**-0.5,
+    "1/n": lambda n: 1 / n,
+    "1/(10n)": lambda n: 0.1 / n,
+    "1/(100n)": lambda n: 0.01 / n,
+}
+MODES = {"default": {}, "plain": {"sampling": "permuted", "acceleration": "off"}}
 QUICK = {"data": ["a9a", "ijcnn1"], "losses": ["squared hinge", "logistic"], "lams": ["1/n"]}
 
 
@@ -44,10 +50,9 @@ def timed(function):
     return time.perf_counter() - began, result
 
 
-def ours(X, y, loss, lam, tol, seconds=20.0):
-    return solve(
-        Problem(X, y, loss, lam), "permuted", tol=tol, max_passes=1000, max_seconds=seconds
-    )
+def ours(X, y, loss, lam, tol, mode, seconds=20.0):
+    problem = Problem(X, y, loss, lam)
+    return solve(problem, tol=tol, max_passes=1000, max_seconds=seconds, **MODES[mode])
 
 
 def dual_of(problem, w):
@@ -99,12 +104,12 @@ def loosest(tried, target, problem, dual):
     return best
 
 
-def cell(X, y, loss_name, lam, repeats, limit):
+def cell(X, y, loss_name, lam, mode, repeats, limit):
     """One data set, loss and lam: rows of solver, target, median seconds, setting."""
     loss = LOSSES[loss_name]
     problem = Problem(X, y, loss, lam)
-    ours(X, y, loss, lam, 1e-3)  # compiles
-    exact = ours(X, y, loss, lam, 1e-11)
+    ours(X, y, loss, lam, 1e-3, mode)  # compiles
+    exact = ours(X, y, loss, lam, 1e-11, mode)
     dual, best = exact.certificate.dual, exact.certificate.relative_gap
     curves, tried, failed = {}, {}, {}
     for name, peer in peers.PEERS[loss_name].items():
@@ -113,7 +118,7 @@ def cell(X, y, loss_name, lam, repeats, limit):
         except Exception as error:  # a peer that cannot run is named, and the rest goes on
             failed[name] = str(error)
     runs = {  # (solver, target) -> (setting, callable)
-        ("Quartz", target): ("", lambda t=target: ours(X, y, loss, lam, t))
+        ("Quartz", target): ("", lambda t=target: ours(X, y, loss, lam, t, mode))
         for target in TARGETS
         if best <= target
     }
@@ -253,12 +258,13 @@ def main(arguments=None):
     parser.add_argument("--data", nargs="+", choices=datasets.NAMES)
     parser.add_argument("--losses", nargs="+", choices=list(LOSSES))
     parser.add_argument("--lams", nargs="+", choices=list(LAMS))
+    parser.add_argument("--mode", choices=list(MODES), default="default", help="of Quartz")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--limit", type=float, default=20.0, help="seconds of one fit of a peer")
     parser.add_argument("--out", type=Path, help="JSON; results that it has are kept")
     options = parser.parse_args(arguments)
     kind = "quick" if options.quick else "full"
-    options.out = options.out or Path(f"benchmarks/results/{kind}/compare.json")
+    options.out = options.out or Path(f"benchmarks/results/{kind}/{options.mode}/compare.json")
     quick = (
         QUICK
         if options.quick
@@ -284,7 +290,7 @@ def main(arguments=None):
                 lam = LAMS[lam_name](X.shape[0])
                 seconds, result = timed(
                     lambda X=X, y=y, name=loss_name, lam=lam: cell(
-                        X, y, name, lam, options.repeats, options.limit
+                        X, y, name, lam, options.mode, options.repeats, options.limit
                     )
                 )
                 where = {"data": name, "loss": loss_name, "lam": lam_name, "commit": commit()}

@@ -44,7 +44,7 @@ Epochs = PermutedEpochs | SampledSteps
 
 
 class ProximalPoints:
-    """The outer loop as the bound covers it (`quartz.theory.accelerated_gap`).
+    """The outer loop as the bound covers it (`quartz.theory.accelerated_gap`), for smooth losses.
 
     kappa = max_i v_i / (gamma_i n) - lam throughout; an outer step ends when the gap of its problem
     is at most sqrt(q) / (2 - sqrt(q)) kappa/2 ||u - c||^2, q = lam / (lam + kappa); and the
@@ -144,9 +144,9 @@ class ProximalPoints:
 class AcceleratedEpochs(ProximalPoints):
     """The same with freedoms that mostly save many passes; a heuristic like `PermutedEpochs`.
 
-    kappa starts where lam + kappa is the *mean* of v_i / (gamma_i n), for gamma = 0 the largest
-    v_i / n, and is adapted to the epochs that an outer step takes; outer steps are solved roughly;
-    and the momentum grows as in FISTA, with restarts.
+    kappa starts where lam + kappa is the *mean* of v_i / (gamma_i n), and is adapted to the epochs
+    that an outer step takes; outer steps are solved roughly; and the momentum grows as in FISTA,
+    with restarts.
     """
 
     most_epochs = MOST
@@ -156,7 +156,7 @@ class AcceleratedEpochs(ProximalPoints):
         self._momentum, self._streak, self._lowest = 1.0, 0, np.inf
 
     def _wanted_strength(self, curvatures: Array) -> float:
-        return float(curvatures.mean()) if self._problem.loss.gamma > 0 else self._largest
+        return float(curvatures.mean())
 
     def _first_accuracy(self) -> float:
         return INNER_GAP
@@ -187,6 +187,30 @@ class AcceleratedEpochs(ProximalPoints):
             self.kappa = min(2 * self.kappa, max(self.kappa, self._largest))
         elif self._streak >= STREAK:
             self.kappa, self._streak = self.kappa / 2, 0
+
+
+class HalvedProximalPoints(ProximalPoints):
+    """For losses that are not smooth: no momentum, but kappa is halved; a heuristic.
+
+    kappa starts at the largest v_i / n, and falls whenever an outer step was easy. With momentum
+    such losses took several times the passes.
+    """
+
+    most_epochs = 100
+
+    def _first_accuracy(self) -> float:
+        return 0.5
+
+    def _move_centre(self, w: Array, estimate: float, epochs: int) -> None:
+        self._centre = w
+        if epochs <= 4:
+            self.kappa /= 2
+
+
+def accelerate(epochs: Epochs) -> ProximalPoints:
+    """Return the heuristic outer loop that suits the loss."""
+    smooth = epochs.plan.problem.loss.gamma > 0
+    return AcceleratedEpochs(epochs) if smooth else HalvedProximalPoints(epochs)
 
 
 def _square(x: Array) -> float:

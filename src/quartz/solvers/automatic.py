@@ -19,7 +19,7 @@ from quartz.kernels.gram import outer_products, prefers_blas
 from quartz.problem import Problem
 from quartz.regularizers import base as regularizers
 from quartz.solvers import newton
-from quartz.solvers.accelerated import AcceleratedEpochs
+from quartz.solvers.accelerated import ProximalPoints, accelerate
 from quartz.solvers.newton import NewtonSteps
 from quartz.solvers.permuted import PermutedEpochs
 from quartz.solvers.plan import Plan
@@ -28,7 +28,8 @@ from quartz.solvers.state import State
 
 PROBE = 3.0  # passes over which a rate is measured
 FEW = 6.0  # passes still to go that are not worth a change
-TRIAL, MANY = 10.0, 40.0  # passes of acceleration after which so many to go are too many
+TRIAL = 10.0  # passes of acceleration after which there must not be too many to go
+MANY, MANY_NOT_SMOOTH = 40.0, 200.0  # which are these; losses that are not smooth take long anyway
 ENOUGH = 3.0  # plain passes, whose gain acceleration must have made to have paid
 PATIENCE = 4.0  # growth of the wait after each attempt that did not pay
 MOST_NEWTON_STEPS = 40
@@ -42,11 +43,11 @@ PREDICTION, STREAM = 100.0, 0.8  # vectors of a Newton step for each example, a 
 NEWTON_STEPS, HESSIANS = 8, 3  # Newton steps that are expected, and whole Hessians in them
 
 
-_Method = PermutedEpochs | SampledSteps | AcceleratedEpochs | NewtonSteps
+_Method = PermutedEpochs | SampledSteps | ProximalPoints | NewtonSteps
 
 
 class AutomaticSteps:
-    """Chooses between plain epochs, `AcceleratedEpochs` and `NewtonSteps`.
+    """Chooses between plain epochs, their acceleration and `NewtonSteps`.
 
     Parameters
     ----------
@@ -60,6 +61,7 @@ class AutomaticSteps:
         self.plan: Plan = epochs.plan
         self._current: _Method = epochs
         self._newton_passes = newton_passes(self.plan.problem) if with_newton else np.inf
+        self._too_many = MANY if self.plan.problem.loss.gamma > 0 else MANY_NOT_SMOOTH
         self._pace = _Pace()
         self._began = self._hold = 0.0  # passes when the current method began; when to try again
         self._wait = 0.0
@@ -92,7 +94,7 @@ class AutomaticSteps:
         if isinstance(self._current, NewtonSteps):
             if state.iteration - self._began > MOST_NEWTON_STEPS:
                 self._newton_passes = np.inf
-                self._change(AcceleratedEpochs(self._epochs), passes)
+                self._change(accelerate(self._epochs), passes)
             return
         rate = self._pace.rate()
         if rate is None:
@@ -103,7 +105,7 @@ class AutomaticSteps:
             self._after_plain(state, passes, remaining)
         elif rate is not None and self._newton_passes < remaining:
             self._begin_newton(state)
-        elif passes - self._began >= TRIAL and remaining > MANY:
+        elif passes - self._began >= TRIAL and remaining > self._too_many:
             self._epochs.wake()
             self._change(self._epochs, passes)
 
@@ -119,7 +121,7 @@ class AutomaticSteps:
             if known and np.isfinite(before):
                 self._cycle = _Cycle(self._dual, self._dual - before, state.alpha.copy())
                 self._dual = -np.inf
-                self._change(AcceleratedEpochs(self._epochs), passes)
+                self._change(accelerate(self._epochs), passes)
 
     def _judge(self, cycle: "_Cycle", state: State, passes: float) -> None:
         """See what acceleration achieved, by the dual value, which plain epochs never decrease.
@@ -144,7 +146,7 @@ class AutomaticSteps:
         self._change(NewtonSteps(self.plan.problem), state.iteration)
 
     def _change(self, method: _Method, began: float) -> None:
-        accelerated = isinstance(method, AcceleratedEpochs)
+        accelerated = isinstance(method, ProximalPoints)
         self._current, self._began = method, began
         self._pace = _Pace(TRIAL if accelerated else PROBE)
         self._epochs.turn_to(self.plan.problem)  # acceleration left them with another

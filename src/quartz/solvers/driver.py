@@ -12,7 +12,7 @@ from quartz.certificate import Certificate, PrimalPoint, certify
 from quartz.problem import Problem
 from quartz.progress import progress_bar
 from quartz.samplings import Recipe, Uniform
-from quartz.solvers.accelerated import AcceleratedEpochs
+from quartz.solvers.accelerated import accelerate
 from quartz.solvers.automatic import AutomaticSteps
 from quartz.solvers.iteration import EngineName
 from quartz.solvers.message import describe
@@ -234,7 +234,7 @@ def _accelerated(
     if acceleration == "off" or (named and acceleration is None):
         return epochs
     if acceleration == "on":
-        return AcceleratedEpochs(epochs)
+        return accelerate(epochs)
     return AutomaticSteps(epochs, with_newton=not named)
 
 
