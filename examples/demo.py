@@ -19,7 +19,7 @@ SAMPLINGS = {
     "serial importance": samplings.Importance(),
     "16-nice": samplings.Nice(batch_size=16),
     "16 buckets (mini-batch importance)": samplings.Bucket(groups=16),
-    "practical mode (heuristic)": "permuted",
+    "default (heuristic)": None,
 }
 
 
@@ -62,7 +62,7 @@ def draw(results: dict) -> None:
     for (name, result), style in zip(results.items(), STYLES, strict=True):
         trace, plan = result.trace, result.plan
         (line,) = axes.semilogy(trace.passes, trace.gap, style, label=name, linewidth=2)
-        if plan.theta > 0:  # the theorem does not cover the practical mode
+        if plan.theta > 0:  # the theorem does not cover the default
             bound = theory.expected_gap(plan.theta, trace.gap[0], np.array(trace.iterations))
             axes.semilogy(trace.passes, bound, style, color=line.get_color(), alpha=0.35)
     axes.set(

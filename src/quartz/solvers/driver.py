@@ -53,10 +53,12 @@ def solve(
     Parameters
     ----------
     problem : Problem
-    sampling : Sampling, recipe or "permuted", default Uniform()
+    sampling : Sampling, recipe or "permuted", optional
         See :mod:`quartz.samplings`. "permuted" is the practical mode: random permutations that skip
-        settled examples, Option I, w = z. It is the fastest, and a heuristic outside the theorem;
-        its certificate is the same as that of all others.
+        settled examples, Option I, w = z. It is a heuristic outside the theorem; its certificate is
+        the same as that of all others. Without a sampling, that mode, acceleration and Newton steps
+        are used as they promise to be fast; but if option, primal, primal_step_factor or engine ask
+        for Algorithm 1, Uniform().
     tol : float
         Target for the relative gap, gap / |P(w)|.
     max_passes, max_seconds : float
@@ -82,10 +84,11 @@ def solve(
         Show a progress bar (needs tqdm).
     engine : {"compiled", "reference"}
         The compiled kernels, or the reference implementation in NumPy.
-    acceleration : {"off", "on"}
-        With "permuted", momentum in a proximal-point loop (:mod:`quartz.solvers.accelerated`).
-        Experimental: at small lam mostly several times fewer passes, at large lam the same, but
-        with rows of very different norms it can take many more.
+    acceleration : {"auto", "on", "off"}, optional
+        A proximal-point loop with momentum around the sampling
+        (:mod:`quartz.solvers.accelerated`), for small lam: never, always, or where it seems to pay
+        (:mod:`quartz.solvers.automatic`, a heuristic). By default "auto" without a sampling, and
+        "off" with one, so that the theorem applies.
 
     Returns
     -------
