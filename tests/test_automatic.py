@@ -130,3 +130,81 @@ def test_adversarial_cases_neither_diverge_nor_lie(case, options, loss):
     assert again.gap >= -1e-12 * scale
     if result.converged:
         assert again.relative_gap <= 1e-6
+
+
+def small(loss=None, lam=1e-5, g=None):
+    X, y = data.make_classification(300, 12, density=0.5, seed=4)
+    return Problem(X, y, loss or losses.Logistic(), lam, g)
+
+
+@pytest.mark.parametrize("options", MODES.values(), ids=MODES)
+@pytest.mark.parametrize("g", [None, registry.regularizers.GroupL2(np.arange(12) % 3, mu=0.1)])
+def test_certificates_stay_as_they_were(options, g):
+    """Those that a callback keeps, and the best one, though the run goes on."""
+    problem, kept = small(g=g), []
+
+    def callback(state, certificate):
+        kept.append((certificate, state.alpha.copy(), certificate.w.copy()))
+
+    result = solve(problem, tol=0, max_passes=25, callback=callback, **options)
+    for certificate, alpha, w in kept:
+        np.testing.assert_array_equal(certificate.w, w)
+        again = certify(problem, alpha, w, primal="quartz")
+        assert again.gap == pytest.approx(certificate.gap, rel=1e-9, abs=1e-13)
+    again = certify(problem, result.alpha, result.w, primal="quartz")
+    assert again.gap == pytest.approx(result.certificate.gap, rel=1e-9, abs=1e-13)
+
+
+class OwnL2(registry.regularizers.NonnegativeL2):
+    """A regularizer that cannot be weakened."""
+
+    weakened = property()
+
+
+def test_regularizer_that_cannot_be_weakened():
+    problem = small(lam=1e-4, g=OwnL2())
+    assert solve(problem, tol=1e-3, max_passes=2000).converged
+    with pytest.raises(ValueError, match=r"Acceleration needs OwnL2.weakened"):
+        solve(problem, "permuted", acceleration="on")
+
+
+def test_warm_start_keeps_a_primal_point_that_is_not_z():
+    problem = small()
+    result = solve(problem, "permuted", acceleration="on", tol=1e-8)
+    assert result.certificate.point == "quartz"
+    again = solve(problem, start=result, tol=1e-8)
+    assert again.converged
+    assert again.trace.passes == [0.0]
+
+
+def test_interrupted_newton_step_leaves_a_pair_that_fits(monkeypatch):
+    from quartz.solvers.newton import NewtonSteps
+
+    real, calls = NewtonSteps._move, []
+
+    def interrupted(self, *arguments):
+        calls.append(1)
+        if len(calls) == 8:
+            raise KeyboardInterrupt
+        real(self, *arguments)
+
+    monkeypatch.setattr(NewtonSteps, "_move", interrupted)
+    result = solve(small(lam=1e-7), tol=0)
+    assert result.status is Status.INTERRUPTED
+    assert result.certificate.relative_gap < 0.1
+
+
+def test_pass_limit_holds_inside_an_outer_step():
+    for options in MODES.values():
+        result = solve(small(losses.Hinge(), 1e-7), tol=0, max_passes=30, **options)
+        assert result.trace.passes[-1] <= 33, options
+
+
+def test_refusals():
+    problem = small()
+    with pytest.raises(ValueError, match=r"Acceleration has a primal point of its own"):
+        solve(problem, samplings.Uniform(), primal="conjugate", acceleration="on")
+    with pytest.raises(ValueError, match=r"needs option=1"):
+        solve(problem, samplings.Uniform(), option=2, acceleration="auto")
+    message = solve(problem, samplings.Uniform(), acceleration="on", max_passes=3, tol=0).message
+    assert "theorem" not in message

@@ -325,3 +325,6 @@ def test_other_index_types(dtype):
     sparse.indices = sparse.indices.astype(dtype)
     expected = solve(problem(sp.csr_array(X)), "permuted").w
     np.testing.assert_array_equal(solve(problem(sparse), "permuted").w, expected)
+    large = sp.csr_array(np.ones((3000, 100)))  # large enough for the compiled check
+    large.indices = large.indices.astype(dtype)
+    assert problem(large, np.ones(3000)).data.matrix.indices.dtype == np.int64

@@ -127,7 +127,7 @@ def certify(
 
     candidates = []
     if w is not None and primal != "conjugate":
-        candidates.append(at(w, "quartz"))
+        candidates.append(at(w.copy(), "quartz"))  # solvers go on with theirs
     if primal != "quartz":
         candidates.append(at(problem.conjugate_point(abar).copy(), "conjugate"))
     best = min(candidates, key=lambda certificate: certificate.primal)

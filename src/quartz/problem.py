@@ -132,8 +132,8 @@ class Problem:
 
     def curvatures(self, predictions: Array) -> Array:
         """s_i phi_i''(a_i) for every example, of a loss that knows it; m = 1."""
-        each: Array = self.loss.curvature(predictions, self.y)  # type: ignore[attr-defined]
-        return each if self.weights is None else self.weights * each
+        each: Any = self.loss.curvature(predictions, self.y)  # type: ignore[attr-defined]
+        return np.broadcast_to(1.0 if self.weights is None else self.weights, self.n) * each
 
     def conjugates(self, alpha: Array) -> Array:
         """(s_i phi_i)*(-alpha_i) = s_i phi_i*(-alpha_i / s_i) for every example.

@@ -60,7 +60,7 @@ def test_outer_steps_stay_below_the_bound(loss, g, name):
 
 @pytest.mark.parametrize("sampling", [samplings.Uniform(), samplings.Nice(4)], ids=["1", "4-nice"])
 def test_mean_iterations_of_outer_steps_stay_below_the_bound(sampling):
-    """E[iterations] <= (1 + log(gap at the start / eps)) / theta_kappa.
+    """E[iterations] <= (1 + log(gap at the start / (theta_kappa eps))) / theta_kappa.
 
     eps = delta kappa/8 ||x - c||^2, x the optimum of the outer step; here its lower bound
     (1 - sqrt(delta))^2 ||u - c||^2 in place of ||x - c||^2.
@@ -83,7 +83,7 @@ def test_mean_iterations_of_outer_steps_stay_below_the_bound(sampling):
             steps.advance(state, 0.0, 0.0)
             delta, distance = steps._accuracy, state.w - centre
             least = (1 - np.sqrt(delta)) ** 2 * (distance @ distance)
-            bound = 1 + max(0.0, np.log(start / (delta * steps.kappa / 8 * least)))
+            bound = 1 + max(0.0, np.log(start / (rate * delta * steps.kappa / 8 * least)))
             excess.append((state.iteration - before) * rate - bound)
     assert np.mean(excess) <= 0
     assert np.max(excess) > -100  # the bound is not vacuous
@@ -140,3 +140,11 @@ def test_without_kappa_the_term_is_the_papers():
     assert theory.proximal_strength(v, 0.5, 1.0, 2) == 1.5
     # at that strength 1/theta is at most twice 1/p
     assert theory.leading_term(p, v, 2.0, 1.0, 2) <= 2 / p.min()
+
+
+def test_outer_steps_end_at_the_level_of_rounding():
+    problem = ill_conditioned(losses.SmoothedHinge(), lam=1e-2)
+    state, steps = State.start(problem), loops(problem, samplings.Uniform(), 0, passes=1.0)
+    for _ in range(600):
+        estimate = steps.advance(state, 0.0, 0.0)
+    assert abs(estimate) < 1e-14

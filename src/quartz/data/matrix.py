@@ -85,14 +85,14 @@ def _canonical_sparse(X: Any, name: str) -> Matrix:
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(_float_dtype(X.dtype, name))
     _check_shape(X.shape, name)
-    if X.nnz > _MANY and _is_canonical(X):
+    if _has_usual_indices(X) and X.nnz > _MANY and _is_canonical(X):
         return X
     if X.nnz and not 0 <= X.indices.min() <= X.indices.max() < X.shape[1]:
         raise ValueError(
             f"{name} is malformed: its column indices run from {X.indices.min()} to "
             f"{X.indices.max()}, but it has {X.shape[1]} columns. Check how it was built."
         )
-    if X.indices.dtype not in (np.int32, np.int64) or X.indptr.dtype not in (np.int32, np.int64):
+    if not _has_usual_indices(X):
         indices, indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
         X = sp.csr_array((X.data, indices, indptr), X.shape)
     if not X.has_canonical_format:
@@ -106,6 +106,11 @@ def _canonical_sparse(X: Any, name: str) -> Matrix:
         i = int(np.searchsorted(X.indptr, bad[0], side="right")) - 1
         _raise_not_finite(name, i, int(X.indices[bad[0]]), X.data[bad[0]])
     return X
+
+
+def _has_usual_indices(X: Matrix) -> bool:
+    usual = (np.int32, np.int64)
+    return X.indices.dtype in usual and X.indptr.dtype in usual
 
 
 def _is_canonical(X: Matrix) -> bool:

@@ -78,6 +78,9 @@ class ProximalPoints:
         self._accuracy = self._first_accuracy()
         self._centre = self._previous = np.empty(0)
         self._combination = np.empty(0)  # 1/n sum_i A_i alpha_i
+        regularizers.weakened(problem.regularizer, 0.5)  # refuses one that cannot be
+        at_zero = problem.losses(np.zeros(problem.data.dual_shape))
+        self._rounding = 1e-16 * float(np.mean(at_zero))  # of a gap
 
     def advance(self, state: State, wanted: float, target: float) -> float:
         """Do one outer step; returns the estimate of the original problem's gap at `state.w`."""
@@ -86,7 +89,7 @@ class ProximalPoints:
             state.w = self._problem.conjugate_point(state.abar).copy()
             return estimate
         if not self._centre.size:
-            self._centre = self._previous = self._problem.conjugate_point(state.abar).copy()
+            self._centre = self._previous = self._first_centre(state)
             self._combination = self._problem.lam * state.abar
         problem = self._problem.strengthened(self.kappa)
         self._epochs.turn_to(problem)
@@ -98,7 +101,9 @@ class ProximalPoints:
             gap = self._epochs.run(inner, enough, passes=0.0)
             w = problem.conjugate_point(shifted)
             enough = self._accuracy * 0.5 * self.kappa * _square(w - self._centre)
-            if gap <= enough or epochs == self.most_epochs:
+            if not gap > max(enough, self._rounding) or epochs == self.most_epochs:
+                break
+            if inner.visited >= state.most_visited:
                 break
         state.iteration, state.visited = inner.iteration, inner.visited
         state.w = w.copy()
@@ -115,6 +120,14 @@ class ProximalPoints:
         if self.kappa > 0:
             state.w = w  # the certificate may have chosen z, which does not move with the centre
             self._combination = self._problem.lam * certificate.abar
+
+    def _first_centre(self, state: State) -> Array:
+        """z, or 0 if that is better: at small lam plain epochs leave z far off, where P is flat."""
+        z = self._problem.conjugate_point(state.abar).copy()
+        if not z.any():
+            return z
+        zeros = np.zeros_like(z)
+        return min((z, zeros), key=self._problem.primal) if np.isfinite(z).all() else zeros
 
     def _wanted_strength(self, curvatures: Array) -> float:
         return self._largest

@@ -61,6 +61,7 @@ class AutomaticSteps:
         self.plan: Plan = epochs.plan
         self._current: _Method = epochs
         self._newton_passes = newton_passes(self.plan.problem) if with_newton else np.inf
+        self._can_accelerate = hasattr(self.plan.problem.regularizer, "weakened")
         self._too_many = MANY if self.plan.problem.loss.gamma > 0 else MANY_NOT_SMOOTH
         self._pace = _Pace()
         self._began = self._hold = 0.0  # passes when the current method began; when to try again
@@ -92,9 +93,9 @@ class AutomaticSteps:
 
     def _choose(self, state: State, passes: float, estimate: float, target: float) -> None:
         if isinstance(self._current, NewtonSteps):
-            if state.iteration - self._began > MOST_NEWTON_STEPS:
+            if estimate == np.inf or state.iteration - self._began > MOST_NEWTON_STEPS:
                 self._newton_passes = np.inf
-                self._change(accelerate(self._epochs), passes)
+                self._change(self._epochs, passes)
             return
         rate = self._pace.rate()
         if rate is None:
@@ -116,7 +117,7 @@ class AutomaticSteps:
                 self._judge(self._cycle, state, passes)
         elif known and self._newton_passes < min(remaining, 2 * np.sqrt(remaining)):
             self._begin_newton(state)
-        elif remaining > FEW and passes >= self._hold:
+        elif remaining > FEW and passes >= self._hold and self._can_accelerate:
             before, self._dual = self._dual, _dual(self.plan.problem, state)
             if known and np.isfinite(before):
                 self._cycle = _Cycle(self._dual, self._dual - before, state.alpha.copy())
@@ -131,7 +132,7 @@ class AutomaticSteps:
         self._cycle = None
         gain = _dual(self.plan.problem, state) - cycle.dual
         if gain >= ENOUGH * cycle.gain:
-            self._wait = 0.0
+            self._wait /= 2
             return
         if gain < 0:
             state.alpha[:] = cycle.alpha
@@ -143,6 +144,7 @@ class AutomaticSteps:
     def _begin_newton(self, state: State) -> None:
         if self._current is self._epochs:
             state.w = self.plan.problem.conjugate_point(state.abar).copy()
+        self._cycle = None
         self._change(NewtonSteps(self.plan.problem), state.iteration)
 
     def _change(self, method: _Method, began: float) -> None:

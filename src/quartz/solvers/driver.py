@@ -109,17 +109,21 @@ def solve(
     began = time.perf_counter()
     rng = np.random.default_rng(seed)
     state = _start(problem, start)
-    of_algorithm_1 = option != 1 or primal == "quartz" or primal_step_factor != 1
+    of_algorithm_1 = option != 1 or primal != "best" or primal_step_factor != 1
     if sampling is None and (of_algorithm_1 or engine != "compiled"):
         sampling = Uniform()
     epochs: PermutedEpochs | SampledSteps
+    first_point: PrimalPoint  # to certify at first, and after an interruption
     if sampling is None or isinstance(sampling, str):
         _check_permuted(sampling, option, engine, primal, primal_step_factor)
-        epochs = PermutedEpochs(problem, rng)
+        epochs, first_point = PermutedEpochs(problem, rng), "best"
     else:
         plan = Plan.of(problem, sampling, option, primal_step_factor)
-        epochs = SampledSteps(plan, rng, min(passes_per_check, max_passes), engine, primal)
+        chunk = passes_per_check if acceleration in (None, "off") else 1.0
+        epochs = SampledSteps(plan, rng, min(chunk, max_passes), engine, primal)
+        first_point = primal
     steps = _accelerated(epochs, acceleration, sampling is not None)
+    state.most_visited = max_passes * problem.n
     run = _Run(problem, state, tol, began)
     with progress_bar(progress, tol) as show:
         try:
@@ -132,7 +136,9 @@ def solve(
                     if not run.state_is_finite():
                         status = Status.DIVERGED
                         break
-                    certificate = run.certify(steps.primal, estimate)
+                    # a start may bring a w of its own
+                    point = steps.primal if len(run.trace) else first_point
+                    certificate = run.certify(point, estimate)
                     steps.refresh(state, certificate)
                     show(certificate.relative_gap, passes)
                     stop = callback is not None and callback(state, certificate)
@@ -146,8 +152,9 @@ def solve(
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
             if run.has_moved() and run.state_is_finite():
-                run.certify(steps.primal)
-    message = describe(status, run.best, tol, run.trace, steps.plan)
+                run.certify(first_point)
+    promised = steps.plan if steps is epochs else None  # the theorem is about plain steps
+    message = describe(status, run.best, tol, run.trace, promised)
     best = run.best
     return Result(best.w, run.alpha, best, status, message, run.trace, steps.plan)
 
@@ -236,8 +243,17 @@ def _accelerated(
         raise ValueError(f'acceleration must be "auto", "on" or "off", got {acceleration!r}.')
     if acceleration == "off" or (named and acceleration is None):
         return epochs
+    if isinstance(epochs, SampledSteps) and epochs.primal != "best":
+        raise ValueError(
+            f"Acceleration has a primal point of its own: leave primal, got {epochs.primal!r}."
+        )
     if acceleration == "on":
         return accelerate(epochs)
+    if epochs.plan.option == 2:
+        raise ValueError(
+            'acceleration="auto" needs option=1: it judges by the dual value, which Option II does '
+            'not always increase. Use option=1, or acceleration="on".'
+        )
     return AutomaticSteps(epochs, with_newton=not named)
 
 

@@ -8,8 +8,11 @@ from quartz.solvers.result import Status, Trace
 from quartz.theory import iterations
 
 
-def describe(status: Status, best: Certificate, tol: float, trace: Trace, plan: Plan) -> str:
-    """Say how the run ended, and for one that did not converge what it would still take."""
+def describe(status: Status, best: Certificate, tol: float, trace: Trace, plan: Plan | None) -> str:
+    """Say how the run ended, and for one that did not converge what it would still take.
+
+    With a plan also what the theorem promises.
+    """
     passes = f"{trace.passes[-1]:.4g} passes"
     reached = f"relative gap {best.relative_gap:.2e}"
     if status is Status.CONVERGED:
@@ -27,7 +30,7 @@ def describe(status: Status, best: Certificate, tol: float, trace: Trace, plan: 
         rate = trace.decay_per_pass()
         if rate > 0:
             sentences.append(f"At the observed rate {decades / rate:.3g} more passes are needed.")
-        if plan.theta > 0:
+        if plan is not None and plan.theta > 0:
             steps = iterations(plan.theta, best.gap, target)
             bound = steps * plan.sampling.expected_size / plan.problem.n
             sentences.append(f"The theorem promises {bound:.3g} in expectation.")

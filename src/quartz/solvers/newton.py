@@ -55,17 +55,21 @@ class NewtonSteps:
         self._predictions = np.empty(0)
 
     def advance(self, state: State, wanted: float, target: float) -> float:
-        """Do one step; returns the gap at `state.w` and `state.alpha`, to rounding."""
+        """Do one step; returns the gap at `state.w` and `state.alpha`, to rounding.
+
+        Infinity means that there was no step, because numbers overflowed.
+        """
         problem = self._problem
         if not self._predictions.size:
             self._begin(state)
         state.visited += self._update_hessian()
         direction = self._solve(problem.lam * (state.abar - state.w))
+        if not np.isfinite(direction).all():
+            return np.inf
         along = problem.data.predictions(direction)
         length, gradients = self._search(state, direction, along)
-        state.w += length * direction
         self._predictions += length * along
-        self._follow(state, gradients)
+        self._move(state, state.w + length * direction, gradients)
         state.iteration += 1
         state.visited += 2 * problem.n
         difference = state.w - state.abar
@@ -77,15 +81,17 @@ class NewtonSteps:
     def _begin(self, state: State) -> None:
         """Start at `state.w`, or at 0 if that is better, as it can be for small lam."""
         problem, zeros = self._problem, np.zeros(self._problem.n)
-        self._predictions = problem.data.predictions(state.w)
-        value = np.mean(problem.losses(self._predictions)) + 0.5 * problem.lam * state.w @ state.w
+        w = state.w
+        self._predictions = problem.data.predictions(w)
+        value = np.mean(problem.losses(self._predictions)) + 0.5 * problem.lam * w @ w
         if not value < np.mean(problem.losses(zeros)):
-            self._predictions, state.w = zeros, np.zeros_like(state.w)
-        self._follow(state, problem.gradients(self._predictions))
+            self._predictions, w = zeros, np.zeros_like(w)
+        self._move(state, w, problem.gradients(self._predictions))
 
-    def _follow(self, state: State, gradients: Array) -> None:
-        state.alpha[:] = -gradients
-        state.abar[:] = self._problem.abar(state.alpha)
+    def _move(self, state: State, w: Array, gradients: Array) -> None:
+        """To w and its duals, all at once for the sake of interruptions."""
+        abar = self._problem.abar(-gradients)
+        state.w, state.alpha[:], state.abar[:] = w, -gradients, abar
 
     def _update_hessian(self) -> int:
         """Bring the second derivatives up to date; returns for how many examples."""
@@ -101,7 +107,7 @@ class NewtonSteps:
         """(H + lam I)^{-1} right; rounding may ask for a little more than lam."""
         diagonal = self._hessian.diagonal()
         added = self._problem.lam
-        while True:
+        for _ in range(TRIALS):
             matrix = self._hessian.copy()
             np.fill_diagonal(matrix, diagonal + added)
             try:
@@ -110,6 +116,7 @@ class NewtonSteps:
                 added = 10 * added + 1e-15 * float(diagonal.max())
             else:
                 return np.asarray(cho_solve(factor, right, check_finite=False))
+        return np.full_like(right, np.nan)
 
     def _search(self, state: State, direction: Array, along: Array) -> tuple[float, Array]:
         """Minimize P along the direction, by Newton steps inside a bracket.
@@ -128,7 +135,7 @@ class NewtonSteps:
                 break
             low, high = (low, length) if slope > 0 else (length, high)
             curvature = float(problem.curvatures(predictions) @ along**2) / n + square
-            length -= slope / curvature
+            length -= slope / max(curvature, 1e-300)
             if not low < length < high:
                 length = 0.5 * (low + high) if high < np.inf else 2 * low
         return length, gradients

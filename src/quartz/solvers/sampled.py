@@ -45,7 +45,7 @@ class SampledSteps:
 
     def advance(self, state: State, wanted: float, target: float) -> None:
         """Advance by a chunk."""
-        tracked = self.primal != "conjugate"
+        tracked = self.primal != "conjugate" or self.plan.option == 2  # which reads w
         next(iterate(self.plan, state, self._rng, self._chunk, self._engine, tracked))
 
     def run(self, state: State, wanted: float, passes: float) -> float:

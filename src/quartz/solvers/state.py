@@ -18,6 +18,7 @@ class State:
     abar: Array  # 1/(lam n) sum_i A_i alpha_i, kept up to date incrementally
     iteration: int = 0  # t, index sets used so far
     visited: int = 0  # examples in those sets; visited / n is the number of passes
+    most_visited: float = np.inf  # at which the run ends
 
     @classmethod
     def start(cls, problem: Problem, alpha: Array | None = None, w: Array | None = None) -> "State":

@@ -5,8 +5,8 @@ sampling: a smooth loss, [ass:reg] (so that P is lam-strongly convex), and outer
 accuracy that the class states, which it measures. With q = lam / (lam + kappa):
 
 - outer steps: P(u_k) - P* <= 2 (1 - sqrt(q) / 2)^k (P(u_0) - P*), with certainty;
-- iterations of an outer step: at most (1 + log(gap at its start / gap at its end)) / theta_kappa in
-  expectation, by [th-mainth] with lam + kappa in place of lam;
+- iterations of an outer step: (1 + log(G / (theta_kappa eps))) / theta_kappa in expectation, from
+  its gap G at the start to eps, theta_kappa being [a-theta] with lam + kappa in place of lam;
 - so the product of 1/theta_kappa and 1/sqrt(q), up to logarithms, in all.
 """
 
