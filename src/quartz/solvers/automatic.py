@@ -28,6 +28,7 @@ from quartz.solvers.state import State
 
 PROBE = 3.0  # passes over which a rate is measured
 FEW = 6.0  # passes still to go that are not worth a change
+ROOTS = 4.0  # roots of the passes to go, which acceleration will need instead
 TRIAL = 10.0  # passes of acceleration after which there must not be too many to go
 MANY, MANY_NOT_SMOOTH = 40.0, 200.0  # which are these; losses that are not smooth take long anyway
 ENOUGH = 3.0  # plain passes, whose gain acceleration must have made to have paid
@@ -115,7 +116,7 @@ class AutomaticSteps:
         if self._cycle is not None:
             if passes - self._began >= PROBE:
                 self._judge(self._cycle, state, passes)
-        elif known and self._newton_passes < min(remaining, 2 * np.sqrt(remaining)):
+        elif known and self._newton_passes < min(remaining, ROOTS * np.sqrt(remaining)):
             self._begin_newton(state)
         elif remaining > FEW and passes >= self._hold and self._can_accelerate:
             before, self._dual = self._dual, _dual(self.plan.problem, state)
