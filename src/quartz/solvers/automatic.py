@@ -108,7 +108,6 @@ class AutomaticSteps:
         elif rate is not None and self._newton_passes < remaining:
             self._begin_newton(state)
         elif passes - self._began >= TRIAL and remaining > self._too_many:
-            self._epochs.wake()
             self._change(self._epochs, passes)
 
     def _after_plain(self, state: State, passes: float, remaining: float) -> None:
@@ -153,6 +152,8 @@ class AutomaticSteps:
         self._current, self._began = method, began
         self._pace = _Pace(TRIAL if accelerated else PROBE)
         self._epochs.turn_to(self.plan.problem)  # acceleration left them with another
+        if method is self._epochs:
+            self._epochs.wake()  # all has changed for those who sleep
 
 
 class _Cycle(NamedTuple):
