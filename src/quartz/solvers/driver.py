@@ -109,11 +109,11 @@ def solve(
     began = time.perf_counter()
     rng = np.random.default_rng(seed)
     state = _start(problem, start)
+    epochs: PermutedEpochs | SampledSteps
+    first_point: PrimalPoint  # to certify at first, and after an interruption
     of_algorithm_1 = option != 1 or primal != "best" or primal_step_factor != 1
     if sampling is None and (of_algorithm_1 or engine != "compiled"):
         sampling = Uniform()
-    epochs: PermutedEpochs | SampledSteps
-    first_point: PrimalPoint  # to certify at first, and after an interruption
     if sampling is None or isinstance(sampling, str):
         _check_permuted(sampling, option, engine, primal, primal_step_factor)
         epochs, first_point = PermutedEpochs(problem, rng), "best"
@@ -127,28 +127,7 @@ def solve(
     run = _Run(problem, state, tol, began)
     with progress_bar(progress, tol) as show:
         try:
-            estimate = None
-            while True:
-                passes = state.visited / problem.n
-                seconds = time.perf_counter() - began
-                out = passes >= max_passes or seconds >= max_seconds
-                if out or run.is_due(estimate):
-                    if not run.state_is_finite():
-                        status = Status.DIVERGED
-                        break
-                    # a start may bring a w of its own
-                    point = steps.primal if len(run.trace) else first_point
-                    certificate = run.certify(point, estimate)
-                    steps.refresh(state, certificate)
-                    show(certificate.relative_gap, passes)
-                    stop = callback is not None and callback(state, certificate)
-                    ended = _ended(certificate, tol, stop, passes >= max_passes, out)
-                    if ended is not None:
-                        status = ended
-                        break
-                elif estimate is not None:
-                    show(estimate / abs(run.best.primal), passes)
-                estimate = steps.advance(state, run.wanted(), run.target())
+            status = run.go(steps, first_point, max_passes, max_seconds, callback, show)
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
             if run.has_moved() and run.state_is_finite():
@@ -190,6 +169,36 @@ class _Run:
         self._estimate_then, self._passes_then = np.inf, 0.0  # at the last certificate
         self._share = 1.0  # of that estimate, which was the gap
         self.trace = Trace()
+
+    def go(
+        self,
+        steps: _Steps,
+        first_point: PrimalPoint,
+        max_passes: float,
+        max_seconds: float,
+        callback: Callable[[State, Certificate], Any] | None,
+        show: Callable[[float, float], None],
+    ) -> Status:
+        """Advance and certify until there is a reason to end, and return it."""
+        state, estimate = self._state, None
+        while True:
+            passes = state.visited / self._problem.n
+            out = passes >= max_passes or time.perf_counter() - self._began >= max_seconds
+            if out or self.is_due(estimate):
+                if not self.state_is_finite():
+                    return Status.DIVERGED
+                # a start may bring a w of its own
+                point = steps.primal if len(self.trace) else first_point
+                certificate = self.certify(point, estimate)
+                steps.refresh(state, certificate)
+                show(certificate.relative_gap, passes)
+                stop = callback is not None and callback(state, certificate)
+                ended = _ended(certificate, self._tol, stop, passes >= max_passes, out)
+                if ended is not None:
+                    return ended
+            elif estimate is not None:
+                show(estimate / abs(self.best.primal), passes)
+            estimate = steps.advance(state, self.wanted(), self.target())
 
     def state_is_finite(self) -> bool:
         return bool(np.isfinite(self._state.alpha).all() and np.isfinite(self._state.w).all())
