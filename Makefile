@@ -16,7 +16,7 @@ lint: $(INSTALLED)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# Against other solvers: hours; `make bench BENCH=--quick` takes two minutes.
+# Against other solvers: hours; `make bench BENCH=--quick` takes under three minutes.
 bench: .venv/bench
 	$(BIN)/python -m benchmarks.compare $(BENCH)
 
