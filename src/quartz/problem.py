@@ -181,10 +181,12 @@ class Problem:
     def dual(self, alpha: Array) -> float:
         """D(alpha); minus infinity outside the domain of the conjugates."""
         alpha = checks.finite_array("alpha", alpha, self.data.dual_shape)
+        return self.dual_at(alpha, self.abar(alpha))
+
+    def dual_at(self, alpha: Array, abar: Array) -> float:
+        """D(alpha) without a pass over the data, its abar being known."""
         mean_conjugate = float(np.mean(self.conjugates(alpha)))
-        return -self.lam * regularizers.conjugate(self.regularizer, self.abar(alpha)) - (
-            mean_conjugate
-        )
+        return -self.lam * regularizers.conjugate(self.regularizer, abar) - mean_conjugate
 
     def __repr__(self) -> str:
         return (

@@ -86,7 +86,7 @@ def test_mean_iterations_of_outer_steps_stay_below_the_bound(sampling):
             bound = 1 + max(0.0, np.log(start / (rate * delta * steps.kappa / 8 * least)))
             excess.append((state.iteration - before) * rate - bound)
     assert np.mean(excess) <= 0
-    assert np.max(excess) > -100  # the bound is not vacuous
+    assert np.mean(excess) > -20  # nor is the bound out of all proportion
 
 
 def identity_like(n=128):

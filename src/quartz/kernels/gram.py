@@ -9,7 +9,7 @@ from quartz.arrays import Array, IntArray, Matrix
 from quartz.kernels.compile import specialize
 
 _ROWS = 4096  # multiplied at once by BLAS
-_BLAS = 0.13  # share of d^2 above which nnz^2 products of a row cost more than BLAS's d^2: measured
+_BLAS = 0.13  # share of d^2 above which nnz^2 products of a row should cost more than BLAS's d^2
 
 
 def add_gram(X: Matrix, examples: IntArray, weights: Array, out: Array) -> None:

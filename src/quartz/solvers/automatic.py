@@ -17,7 +17,6 @@ from quartz.arrays import Array
 from quartz.certificate import Certificate, PrimalPoint
 from quartz.kernels.gram import outer_products, prefers_blas
 from quartz.problem import Problem
-from quartz.regularizers import base as regularizers
 from quartz.solvers import newton
 from quartz.solvers.accelerated import ProximalPoints, accelerate
 from quartz.solvers.newton import NewtonSteps
@@ -118,7 +117,7 @@ class AutomaticSteps:
         elif known and self._newton_passes < min(remaining, ROOTS * np.sqrt(remaining)):
             self._begin_newton(state)
         elif remaining > FEW and passes >= self._hold and self._can_accelerate:
-            before, self._dual = self._dual, _dual(self.plan.problem, state)
+            before, self._dual = self._dual, self.plan.problem.dual_at(state.alpha, state.abar)
             if known and np.isfinite(before):
                 self._cycle = _Cycle(self._dual, self._dual - before, state.alpha.copy())
                 self._dual = -np.inf
@@ -130,7 +129,7 @@ class AutomaticSteps:
         The estimate of the gap is of no use here: with rows of very different norms it jumps.
         """
         self._cycle = None
-        gain = _dual(self.plan.problem, state) - cycle.dual
+        gain = self.plan.problem.dual_at(state.alpha, state.abar) - cycle.dual
         if gain >= ENOUGH * cycle.gain:
             self._wait /= 2
             return
@@ -162,13 +161,6 @@ class _Cycle(NamedTuple):
     dual: float
     gain: float  # of the last plain pass before it
     alpha: Array
-
-
-def _dual(problem: Problem, state: State) -> float:
-    """D(alpha) without a pass over the data."""
-    mean_conjugate = float(np.mean(problem.conjugates(state.alpha)))
-    conjugate = regularizers.conjugate(problem.regularizer, state.abar)
-    return -problem.lam * conjugate - mean_conjugate
 
 
 class _Pace:
