@@ -1,10 +1,12 @@
 """Plain, accelerated and automatic runs side by side: passes and seconds to a certified gap.
 
-    python -m benchmarks.acceleration [--data ...] [--losses ...] [--limit SECONDS] [--out FILE]
+    python -m benchmarks.acceleration [--data ...] [--losses ...] [--out FILE]
+        [--limit SECONDS] [--plain-limit SECONDS]
 
-"default" is solve(problem): the automatic choice with Newton steps. The others run with
-sampling="permuted". Runs are timed in turn on one thread, minima of the repeats count, and
-results that the JSON file has are kept.
+Plain runs have a limit of their own, since many of them would take hours. "default" is
+solve(problem): the automatic choice with Newton steps. The others run with sampling="permuted".
+Runs are timed in turn on one thread, minima of the repeats count, and results that the JSON file
+has are kept.
 """
 
 import argparse
@@ -32,11 +34,11 @@ MODES = {
 TARGETS = (1e-6, 1e-9)
 
 
-def cell(X, y, loss, lam, repeats, limit):
+def cell(X, y, loss, lam, repeats, limits):
     """{mode: {target: [seconds, passes]}}, without those that missed the target."""
     best = {mode: {} for mode in MODES}
     for options in MODES.values():  # compiles
-        solve(Problem(X, y, loss, lam), max_passes=3, max_seconds=limit, **options)
+        solve(Problem(X, y, loss, lam), max_passes=3, **options)
     for target in TARGETS:
         for repeat in range(repeats):
             for mode, options in MODES.items():
@@ -45,11 +47,11 @@ def cell(X, y, loss, lam, repeats, limit):
                 if hopeless or (repeat and (before is None or before[0] > 1.0)):
                     continue
                 seconds, result = compare.timed(
-                    lambda options=options, target=target: solve(
+                    lambda mode=mode, options=options, target=target: solve(
                         Problem(X, y, loss, lam),
                         tol=target,
                         max_passes=5000,
-                        max_seconds=limit,
+                        max_seconds=limits[mode],
                         **options,
                     )
                 )
@@ -118,11 +120,13 @@ def main(arguments=None):
     parser.add_argument("--losses", nargs="+", choices=list(compare.LOSSES))
     parser.add_argument("--lams", nargs="+", choices=list(LAMS), default=list(LAMS))
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--limit", type=float, default=10.0, help="seconds of one run")
+    parser.add_argument("--limit", type=float, default=40.0, help="seconds of one run")
+    parser.add_argument("--plain-limit", type=float, default=5.0, help="seconds of a plain run")
     default = Path("benchmarks/results/full/acceleration.json")
     parser.add_argument("--out", type=Path, default=default)
     options = parser.parse_args(arguments)
     threadpool_limits(1)
+    limits = dict.fromkeys(MODES, options.limit) | {"plain": options.plain_limit}
     results = json.loads(options.out.read_text())["results"] if options.out.exists() else []
     done = {(r["data"], r["loss"], r["lam"]) for r in results}
     for name in options.data:
@@ -132,7 +136,7 @@ def main(arguments=None):
                 if (name, loss, lam) in done:
                     continue
                 strength = LAMS[lam](X.shape[0])
-                modes = cell(X, y, compare.LOSSES[loss], strength, options.repeats, options.limit)
+                modes = cell(X, y, compare.LOSSES[loss], strength, options.repeats, limits)
                 where = {"data": name, "loss": loss, "lam": lam, "commit": compare.commit()}
                 results.append(where | {"modes": modes})
                 print(name, loss, lam, modes, file=sys.stderr)

@@ -3,13 +3,12 @@
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from quartz.arrays import Array, IntArray, Matrix
 from quartz.kernels.compile import specialize
 
-_ROWS = 4096  # multiplied at once by BLAS
-_BLAS = 0.13  # share of d^2 above which nnz^2 products of a row should cost more than BLAS's d^2
+_ROWS = 1024  # multiplied at once by BLAS
+_BLAS = 0.08  # share of d^2 above which nnz^2 products of a row should cost more than BLAS's d^2
 
 
 def add_gram(X: Matrix, examples: IntArray, weights: Array, out: Array) -> None:
@@ -17,11 +16,21 @@ def add_gram(X: Matrix, examples: IntArray, weights: Array, out: Array) -> None:
     if not isinstance(X, np.ndarray) and not prefers_blas(X):
         specialize(_add_outer, {})(X.indptr, X.indices, X.data, examples, weights, out)
         return
+    dense, scaled = np.zeros((2, min(_ROWS, len(examples)), X.shape[1]))
     for start in range(0, len(examples), _ROWS):
         part = slice(start, start + _ROWS)
-        rows = X[examples[part]]
-        dense = np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float64)
-        out += dense.T @ (weights[part, None] * dense)
+        count = len(examples[part])
+        if isinstance(X, np.ndarray):
+            dense[:count] = X[examples[part]]
+            np.multiply(dense[:count], weights[part, None], out=scaled[:count])
+        else:
+            if start:
+                dense.fill(0.0)
+                scaled.fill(0.0)
+            specialize(_scatter, {})(
+                X.indptr, X.indices, X.data, examples[part], weights[part], dense, scaled
+            )
+        out += dense[:count].T @ scaled[:count]
 
 
 def prefers_blas(X: Matrix) -> bool:
@@ -45,3 +54,18 @@ def _add_outer(
             scaled = weights[r] * data[k]
             for other in range(start, k + 1):
                 out[indices[k], indices[other]] += scaled * data[other]
+
+
+def _scatter(
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    examples: Any,
+    weights: Array,
+    dense: Array,
+    scaled: Array,
+) -> None:
+    for r in range(examples.size):
+        for k in range(indptr[examples[r]], indptr[examples[r] + 1]):
+            dense[r, indices[k]] = data[k]
+            scaled[r, indices[k]] = weights[r] * data[k]

@@ -1,4 +1,4 @@
-"""Passes over all examples in order: products with X, and losses of every example.
+"""Passes in order: products with X, losses of every example, distances.
 
 Data in float32 are read as they are and summed in float64, without a copy.
 """
@@ -40,6 +40,11 @@ def squared_multiply(X: Matrix, x: Array) -> Array:
 def is_canonical(X: Matrix) -> bool:
     """Whether a CSR matrix has sorted columns in range, no duplicates, and finite nonzeros only."""
     return bool(specialize(_is_canonical, {})(X.indptr, X.indices, X.data, X.shape[1]))
+
+
+def squared_distance(x: Array, y: Array) -> float:
+    """||x - y||^2, without a temporary vector."""
+    return float(specialize(_squared_distance, {})(x, y))
 
 
 def map_examples(function: Any, parameters: Any, x: Array, y: Array) -> Array:
@@ -85,6 +90,13 @@ def _is_canonical(indptr: Array, indices: Array, data: Array, width: int) -> boo
                 return False
             previous = indices[k]
     return True
+
+
+def _squared_distance(x: Array, y: Array) -> float:
+    total = 0.0
+    for j in range(x.size):
+        total += (x[j] - y[j]) ** 2
+    return total
 
 
 def _map_examples(parameters: Any, x: Array, y: Array, out: Array) -> None:

@@ -29,6 +29,7 @@ import numpy as np
 
 from quartz.arrays import Array
 from quartz.certificate import Certificate, PrimalPoint
+from quartz.kernels.passes import squared_distance
 from quartz.regularizers import base as regularizers
 from quartz.solvers.permuted import PermutedEpochs
 from quartz.solvers.sampled import SampledSteps
@@ -39,6 +40,7 @@ FEW, MANY, MOST = 2, 8, 20  # epochs of an outer step
 STREAK = 3  # outer steps of few epochs after which kappa is halved; after one of many it is doubled
 LONGEST_NAP = 7  # epochs: the centre moves, so that those who sleep must look again
 WORSE = 2.0  # growth of the gap that ends the momentum
+LOOSER = 1.1  # growth of the inner gap allowed after each outer step that was good
 
 Epochs = PermutedEpochs | SampledSteps
 
@@ -100,7 +102,7 @@ class ProximalPoints:
         for epochs in count(1):
             gap = self._epochs.run(inner, enough, passes=0.0)
             w = problem.conjugate_point(shifted)
-            enough = self._accuracy * 0.5 * self.kappa * _square(w - self._centre)
+            enough = self._accuracy * 0.5 * self.kappa * squared_distance(w, self._centre)
             if not gap > max(enough, self._rounding) or epochs == self.most_epochs:
                 break
             if inner.visited >= state.most_visited:
@@ -189,9 +191,11 @@ class AcceleratedEpochs(ProximalPoints):
     def _guard(self, estimate: float) -> None:
         """Where the gap grows, the outer steps were too rough for their momentum."""
         if estimate > WORSE * self._lowest:
-            self._accuracy = max(self._accuracy / 2, INNER_GAP / 1000)
+            self._accuracy /= 2
             self._momentum, self._lowest = 1.0, estimate
             self._epochs.wake()
+        else:
+            self._accuracy = min(LOOSER * self._accuracy, INNER_GAP)
         self._lowest = min(self._lowest, estimate)
 
     def _adapt(self, epochs: int) -> None:
@@ -224,7 +228,3 @@ def accelerate(epochs: Epochs) -> ProximalPoints:
     """Return the heuristic outer loop that suits the loss."""
     smooth = epochs.plan.problem.loss.gamma > 0
     return AcceleratedEpochs(epochs) if smooth else HalvedProximalPoints(epochs)
-
-
-def _square(x: Array) -> float:
-    return float(x @ x)

@@ -1,9 +1,11 @@
 """Which method when: plain epochs, acceleration or Newton steps. A heuristic.
 
-Plain epochs come first. From how fast the estimate of the gap falls follows how many passes are
-still to go; where these are many, Newton steps take over if they are cheaper by a rough count of
-operations, else acceleration. Where acceleration turns out not to pay, plain epochs go on from the
-better of the two dual points, and the next attempt waits longer.
+Where theory says that plain epochs are slow, since kappa (:mod:`quartz.solvers.accelerated`) is
+many times lam, acceleration comes first, or Newton steps if one solves the problem; else plain
+epochs. From how fast the estimate of the gap falls follows how many passes are still to go; where
+these are many, Newton steps take over if they are cheaper by a rough count of operations, else
+acceleration. Where acceleration turns out not to pay, plain epochs go on from the better of the two
+dual points, and the next attempt waits longer.
 
 All decisions depend on counts and estimates, never on clocks: the same seed gives the same run.
 """
@@ -16,6 +18,7 @@ import numpy as np
 from quartz.arrays import Array
 from quartz.certificate import Certificate, PrimalPoint
 from quartz.kernels.gram import outer_products, prefers_blas
+from quartz.losses import Squared
 from quartz.problem import Problem
 from quartz.solvers import newton
 from quartz.solvers.accelerated import ProximalPoints, accelerate
@@ -28,10 +31,11 @@ from quartz.solvers.state import State
 PROBE = 3.0  # passes over which a rate is measured
 FEW = 6.0  # passes still to go that are not worth a change
 ROOTS = 4.0  # roots of the passes to go, which acceleration will need instead
-TRIAL = 10.0  # passes of acceleration after which there must not be too many to go
-MANY, MANY_NOT_SMOOTH = 40.0, 200.0  # which are these; losses that are not smooth take long anyway
+TRIAL = 20.0  # passes of acceleration after which there must not be too many to go
+MANY, MANY_NOT_SMOOTH = 60.0, 200.0  # which are these; losses that are not smooth take long anyway
 ENOUGH = 3.0  # plain passes, whose gain acceleration must have made to have paid
-PATIENCE = 4.0  # growth of the wait after each attempt that did not pay
+PATIENCE = 4.0  # growth of the wait after each attempt that did not pay, of the trial if it did
+HARD = 3.0  # kappa / lam, from which plain epochs need not be tried first
 MOST_NEWTON_STEPS = 40
 MOST_FEATURES = 5000  # beyond it a d x d matrix is out of proportion
 
@@ -40,7 +44,8 @@ STEP, NONZERO = 40.0, 3.5  # a step of an epoch, and each of the row's nonzeros
 ITERATED = 60.0  # more of a step that iterates
 PRODUCT, FLOP = 1.0, 0.05  # a product in the sparse Gram matrix, an operation of BLAS
 PREDICTION, STREAM = 100.0, 0.8  # vectors of a Newton step for each example, a nonzero in order
-NEWTON_STEPS, HESSIANS = 8, 3  # Newton steps that are expected, and whole Hessians in them
+NEWTON_STEPS, HESSIANS = 4, 1.5  # Newton steps that are expected, and whole Hessians in them
+LEAST_SQUARES_STEPS = 2  # with one Hessian; no other loss is so sure to need few
 
 
 _Method = PermutedEpochs | SampledSteps | ProximalPoints | NewtonSteps
@@ -65,7 +70,7 @@ class AutomaticSteps:
         self._too_many = MANY if self.plan.problem.loss.gamma > 0 else MANY_NOT_SMOOTH
         self._pace = _Pace()
         self._began = self._hold = 0.0  # passes when the current method began; when to try again
-        self._wait = 0.0
+        self._wait, self._trial = 0.0, TRIAL
         self._dual = -np.inf  # after the last plain pass, where it was needed
         self._cycle: _Cycle | None = None
 
@@ -76,6 +81,8 @@ class AutomaticSteps:
 
     def advance(self, state: State, wanted: float, target: float) -> float:
         """Advance by the current method, then think again."""
+        if not state.visited:
+            self._begin(state)
         method = self._current
         if isinstance(method, PermutedEpochs | SampledSteps):
             estimate = method.run(state, wanted, passes=1.0)
@@ -90,6 +97,21 @@ class AutomaticSteps:
     def refresh(self, state: State, certificate: Certificate) -> None:
         """Take over what a certificate computed from scratch."""
         self._current.refresh(state, certificate)
+
+    def _begin(self, state: State) -> None:
+        """Where theory says that plain epochs are slow, start with something better."""
+        problem = self.plan.problem
+        if not self._can_accelerate:
+            return
+        accelerated = accelerate(self._epochs)
+        if accelerated.kappa < HARD * problem.lam:
+            return
+        if isinstance(problem.loss, Squared) and self._newton_passes < MANY:
+            self._begin_newton(state)
+        else:
+            dual = problem.dual_at(state.alpha, state.abar)
+            self._cycle = _Cycle(dual, 0.0, state.alpha.copy())
+            self._change(accelerated, 0.0)
 
     def _choose(self, state: State, passes: float, estimate: float, target: float) -> None:
         if isinstance(self._current, NewtonSteps):
@@ -106,7 +128,7 @@ class AutomaticSteps:
             self._after_plain(state, passes, remaining)
         elif rate is not None and self._newton_passes < remaining:
             self._begin_newton(state)
-        elif passes - self._began >= TRIAL and remaining > self._too_many:
+        elif passes - self._began >= self._trial and remaining > self._too_many:
             self._change(self._epochs, passes)
 
     def _after_plain(self, state: State, passes: float, remaining: float) -> None:
@@ -132,6 +154,7 @@ class AutomaticSteps:
         gain = self.plan.problem.dual_at(state.alpha, state.abar) - cycle.dual
         if gain >= ENOUGH * cycle.gain:
             self._wait /= 2
+            self._trial *= PATIENCE
             return
         if gain < 0:
             state.alpha[:] = cycle.alpha
@@ -194,4 +217,6 @@ def newton_passes(problem: Problem) -> float:
     hessian = 2 * FLOP * n * d**2 if prefers_blas(X) else PRODUCT / 2 * outer_products(X)
     step = PREDICTION * n + 2 * STREAM * nonzeros + FLOP * d**3 / 3
     row = STEP + ITERATED * hasattr(problem.loss, "quick_step")
-    return float((HESSIANS * hessian + NEWTON_STEPS * step) / (row * n + NONZERO * nonzeros))
+    squared = isinstance(problem.loss, Squared)
+    steps, hessians = (LEAST_SQUARES_STEPS, 1.0) if squared else (NEWTON_STEPS, HESSIANS)
+    return float((hessians * hessian + steps * step) / (row * n + NONZERO * nonzeros))
