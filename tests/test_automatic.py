@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 import registry
 from quartz import Problem, certify, data, losses, samplings, solve
-from quartz.solvers import Status
+from quartz.solvers import Status, automatic
 
 MODES = {
     "default": {},
@@ -61,6 +61,23 @@ def test_well_conditioned_problems_stay_plain():
     problem = Problem(X, y, losses.SquaredHinge(), lam=1.0)
     found, plain = solve(problem, tol=1e-9), solve(problem, "permuted", tol=1e-9)
     np.testing.assert_array_equal(found.alpha, plain.alpha)
+
+
+def test_ill_conditioned_problems_are_accelerated_at_once():
+    X, y = data.make_classification(400, 30, density=0.3, seed=1)
+    problem = Problem(X, y, losses.SmoothedHinge(), lam=1e-4)
+    found, accelerated = (
+        solve(problem, "permuted", tol=1e-6, acceleration=how) for how in ("auto", "on")
+    )
+    assert accelerated.trace.passes[-1] < automatic.TRIAL
+    np.testing.assert_array_equal(found.alpha, accelerated.alpha)
+
+
+def test_ill_conditioned_least_squares_take_a_newton_step_or_two():
+    X, y = data.make_classification(400, 30, density=0.3, seed=1)
+    found = solve(Problem(X, y, losses.Squared(), lam=1e-6), tol=1e-9)
+    assert found.converged
+    assert found.trace.iterations[-1] <= 2
 
 
 def heavy_tailed():

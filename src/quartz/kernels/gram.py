@@ -13,24 +13,21 @@ _BLAS = 0.08  # share of d^2 above which nnz^2 products of a row should cost mor
 
 def add_gram(X: Matrix, examples: IntArray, weights: Array, out: Array) -> None:
     """Add sum_i weights_i x_i x_i' over the examples to the lower triangle of `out`."""
-    if not isinstance(X, np.ndarray) and not prefers_blas(X):
+    parts = [slice(start, start + _ROWS) for start in range(0, len(examples), _ROWS)]
+    if isinstance(X, np.ndarray):
+        for part in parts:
+            rows = X[examples[part]].astype(np.float64, copy=False)
+            out += rows.T @ (weights[part, None] * rows)
+    elif prefers_blas(X):
+        rows, scaled = np.empty((2, min(_ROWS, len(examples)), X.shape[1]))
+        for part in parts:
+            rows.fill(0.0)
+            scaled.fill(0.0)
+            csr = (X.indptr, X.indices, X.data)
+            specialize(_scatter, {})(*csr, examples[part], weights[part], rows, scaled)
+            out += rows.T @ scaled
+    else:
         specialize(_add_outer, {})(X.indptr, X.indices, X.data, examples, weights, out)
-        return
-    dense, scaled = np.zeros((2, min(_ROWS, len(examples)), X.shape[1]))
-    for start in range(0, len(examples), _ROWS):
-        part = slice(start, start + _ROWS)
-        count = len(examples[part])
-        if isinstance(X, np.ndarray):
-            dense[:count] = X[examples[part]]
-            np.multiply(dense[:count], weights[part, None], out=scaled[:count])
-        else:
-            if start:
-                dense.fill(0.0)
-                scaled.fill(0.0)
-            specialize(_scatter, {})(
-                X.indptr, X.indices, X.data, examples[part], weights[part], dense, scaled
-            )
-        out += dense[:count].T @ scaled[:count]
 
 
 def prefers_blas(X: Matrix) -> bool:
@@ -62,10 +59,10 @@ def _scatter(
     data: Array,
     examples: Any,
     weights: Array,
-    dense: Array,
+    rows: Array,
     scaled: Array,
 ) -> None:
     for r in range(examples.size):
         for k in range(indptr[examples[r]], indptr[examples[r] + 1]):
-            dense[r, indices[k]] = data[k]
+            rows[r, indices[k]] = data[k]
             scaled[r, indices[k]] = weights[r] * data[k]
