@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 import registry
 from quartz import Problem, certify, data, losses, samplings, solve
-from quartz.solvers import Status, automatic
+from quartz.solvers import Status, automatic, newton
 
 MODES = {
     "default": {},
@@ -196,6 +196,43 @@ def test_warm_start_keeps_a_primal_point_that_is_not_z():
     again = solve(problem, start=result, tol=1e-8)
     assert again.converged
     assert again.trace.passes == [0.0]
+
+
+@pytest.mark.parametrize("loss", [losses.SquaredHinge(), losses.Squared()], ids=repr)
+def test_warm_start_goes_on_where_it_was(loss):
+    """At small lam z is far off: acceleration and Newton steps must start from w."""
+    X, y = data.make_classification(1500, 300, density=0.05, noise=0.1, seed=1)
+    X = sp.vstack([X, 1e8 * X[:1]]).tocsr()
+    problem = Problem(X, np.append(y, y[0]), loss, lam=1e-6)
+    first = solve(problem, tol=1e-5)
+    again = solve(problem, tol=1e-6, start=first)
+    scratch = solve(problem, tol=1e-6)
+    assert again.converged
+    assert again.trace.passes[-1] <= scratch.trace.passes[-1] / 2
+
+
+def test_a_stall_of_few_passes_is_no_reason_for_expensive_newton_steps(monkeypatch):
+    X, y = data.make_classification(400, 1500, density=0.1, noise=0.1, seed=1)
+
+    def refuse(*arguments):
+        raise AssertionError("a Newton step")
+
+    monkeypatch.setattr(newton.NewtonSteps, "advance", refuse)
+    assert solve(Problem(X, y, losses.SquaredHinge(), lam=1e-3 / 400)).converged
+
+
+@pytest.mark.parametrize("name", ["outlier", "orthogonal"])
+def test_plain_epochs_first_where_the_bound_misleads(name):
+    """One huge row, or nearly orthogonal ones: plain epochs are fast however small lam is."""
+    rng = np.random.default_rng(0)
+    n, d = (400, 40) if name == "outlier" else (400, 1500)
+    X = rng.normal(size=(n, d)) / np.sqrt(d)
+    X[0] *= 1e4 if name == "outlier" else 1.0
+    y = np.where(rng.normal(size=n) > 0, 1.0, -1.0)
+    problem = Problem(X, y, losses.Logistic(), lam=1 / n if name == "outlier" else 1e-3 / n)
+    plain = solve(problem, "permuted", tol=1e-5)
+    found = solve(problem, "permuted", tol=1e-5, acceleration="auto")
+    assert found.trace.passes[-1] <= 1.5 * plain.trace.passes[-1]
 
 
 def test_interrupted_newton_step_leaves_a_pair_that_fits(monkeypatch):

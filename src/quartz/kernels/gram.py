@@ -7,27 +7,27 @@ import numpy as np
 from quartz.arrays import Array, IntArray, Matrix
 from quartz.kernels.compile import specialize
 
-_ROWS = 1024  # multiplied at once by BLAS
+_ROWS = 256  # multiplied at once by BLAS
 _BLAS = 0.08  # share of d^2 above which nnz^2 products of a row should cost more than BLAS's d^2
 
 
 def add_gram(X: Matrix, examples: IntArray, weights: Array, out: Array) -> None:
     """Add sum_i weights_i x_i x_i' over the examples to the lower triangle of `out`."""
-    parts = [slice(start, start + _ROWS) for start in range(0, len(examples), _ROWS)]
-    if isinstance(X, np.ndarray):
-        for part in parts:
-            rows = X[examples[part]].astype(np.float64, copy=False)
-            out += rows.T @ (weights[part, None] * rows)
-    elif prefers_blas(X):
-        rows, scaled = np.empty((2, min(_ROWS, len(examples)), X.shape[1]))
-        for part in parts:
-            rows.fill(0.0)
-            scaled.fill(0.0)
-            csr = (X.indptr, X.indices, X.data)
-            specialize(_scatter, {})(*csr, examples[part], weights[part], rows, scaled)
-            out += rows.T @ scaled
-    else:
+    if not isinstance(X, np.ndarray) and not prefers_blas(X):
         specialize(_add_outer, {})(X.indptr, X.indices, X.data, examples, weights, out)
+        return
+    for start in range(0, len(examples), _ROWS):
+        part = slice(start, start + _ROWS)
+        rows = _dense_rows(X, examples[part])
+        out += rows.T @ (weights[part, None] * rows)
+
+
+def _dense_rows(X: Matrix, examples: IntArray) -> Array:
+    if isinstance(X, np.ndarray):
+        return X[examples].astype(np.float64, copy=False)
+    rows = np.zeros((len(examples), X.shape[1]))
+    specialize(_scatter, {})(X.indptr, X.indices, X.data, examples, rows)
+    return rows
 
 
 def prefers_blas(X: Matrix) -> bool:
@@ -53,16 +53,7 @@ def _add_outer(
                 out[indices[k], indices[other]] += scaled * data[other]
 
 
-def _scatter(
-    indptr: Array,
-    indices: Array,
-    data: Array,
-    examples: Any,
-    weights: Array,
-    rows: Array,
-    scaled: Array,
-) -> None:
+def _scatter(indptr: Array, indices: Array, data: Array, examples: Any, rows: Array) -> None:
     for r in range(examples.size):
         for k in range(indptr[examples[r]], indptr[examples[r] + 1]):
             rows[r, indices[k]] = data[k]
-            scaled[r, indices[k]] = weights[r] * data[k]

@@ -124,12 +124,11 @@ class ProximalPoints:
             self._combination = self._problem.lam * certificate.abar
 
     def _first_centre(self, state: State) -> Array:
-        """z, or 0 if that is better: at small lam plain epochs leave z far off, where P is flat."""
+        """The best of z, w and 0: at small lam plain epochs leave z far off, where P is flat."""
         z = self._problem.conjugate_point(state.abar).copy()
-        if not z.any():
-            return z
-        zeros = np.zeros_like(z)
-        return min((z, zeros), key=self._problem.primal) if np.isfinite(z).all() else zeros
+        points = [np.zeros_like(z)]
+        points += [x for x in (z, state.w.copy()) if x.any() and np.isfinite(x).all()]
+        return min(points, key=self._problem.primal) if len(points) > 1 else points[0]
 
     def _wanted_strength(self, curvatures: Array) -> float:
         return self._largest
@@ -196,7 +195,8 @@ class AcceleratedEpochs(ProximalPoints):
             self._epochs.wake()
         else:
             self._accuracy = min(LOOSER * self._accuracy, INNER_GAP)
-        self._lowest = min(self._lowest, estimate)
+        if estimate > 0:  # else rounding
+            self._lowest = min(self._lowest, estimate)
 
     def _adapt(self, epochs: int) -> None:
         self._streak = self._streak + 1 if epochs <= FEW else 0

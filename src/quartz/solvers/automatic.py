@@ -1,8 +1,9 @@
 """Which method when: plain epochs, acceleration or Newton steps. A heuristic.
 
-Where theory says that plain epochs are slow, since kappa (:mod:`quartz.solvers.accelerated`) is
-many times lam, acceleration comes first, or Newton steps if one solves the problem; else plain
-epochs. From how fast the estimate of the gap falls follows how many passes are still to go; where
+Where plain epochs are most likely slow, because n > d and v_i / (gamma_i n) is mostly many times
+lam, acceleration comes first, or Newton steps if one solves the problem; else plain epochs. (With
+d >= n the rows may be nearly orthogonal, and then plain epochs are fast whatever the bound says.)
+From how fast the estimate of the gap falls follows how many passes are still to go; where
 these are many, Newton steps take over if they are cheaper by a rough count of operations, else
 acceleration. Where acceleration turns out not to pay, plain epochs go on from the better of the two
 dual points, and the next attempt waits longer.
@@ -35,8 +36,10 @@ TRIAL = 20.0  # passes of acceleration after which there must not be too many to
 MANY, MANY_NOT_SMOOTH = 60.0, 200.0  # which are these; losses that are not smooth take long anyway
 ENOUGH = 3.0  # plain passes, whose gain acceleration must have made to have paid
 PATIENCE = 4.0  # growth of the wait after each attempt that did not pay, of the trial if it did
-HARD = 3.0  # kappa / lam, from which plain epochs need not be tried first
+HARD = 4.0  # median of v_i / (gamma_i n lam), from which plain epochs need not be tried first
 MOST_NEWTON_STEPS = 40
+MOST_FIRST_PASSES = 60.0  # what a Newton step for least squares may cost to be taken at once
+SLOWEST = 0.1  # least fall of log(gap) that is assumed over the passes seen
 MOST_FEATURES = 5000  # beyond it a d x d matrix is out of proportion
 
 # A rough model of the times of one core, in nanoseconds
@@ -73,6 +76,7 @@ class AutomaticSteps:
         self._wait, self._trial = 0.0, TRIAL
         self._dual = -np.inf  # after the last plain pass, where it was needed
         self._cycle: _Cycle | None = None
+        self._begun = False
 
     @property
     def primal(self) -> PrimalPoint:
@@ -81,7 +85,7 @@ class AutomaticSteps:
 
     def advance(self, state: State, wanted: float, target: float) -> float:
         """Advance by the current method, then think again."""
-        if not state.visited:
+        if not self._begun:
             self._begin(state)
         method = self._current
         if isinstance(method, PermutedEpochs | SampledSteps):
@@ -99,19 +103,23 @@ class AutomaticSteps:
         self._current.refresh(state, certificate)
 
     def _begin(self, state: State) -> None:
-        """Where theory says that plain epochs are slow, start with something better."""
+        self._begun = True
         problem = self.plan.problem
-        if not self._can_accelerate:
+        if not self._is_hard():
             return
-        accelerated = accelerate(self._epochs)
-        if accelerated.kappa < HARD * problem.lam:
-            return
-        if isinstance(problem.loss, Squared) and self._newton_passes < MANY:
-            self._begin_newton(state)
-        else:
+        if isinstance(problem.loss, Squared) and self._newton_passes < MOST_FIRST_PASSES:
+            self._change(NewtonSteps(problem), 0.0)
+        elif self._can_accelerate:
             dual = problem.dual_at(state.alpha, state.abar)
             self._cycle = _Cycle(dual, 0.0, state.alpha.copy())
-            self._change(accelerated, 0.0)
+            self._change(accelerate(self._epochs), 0.0)
+
+    def _is_hard(self) -> bool:
+        problem = self.plan.problem
+        if problem.loss.gamma == 0 or problem.n <= problem.data.d:
+            return False
+        conditions = self.plan.v / (problem.gammas * problem.n * problem.lam)
+        return bool(np.median(conditions) >= HARD)
 
     def _choose(self, state: State, passes: float, estimate: float, target: float) -> None:
         if isinstance(self._current, NewtonSteps):
@@ -123,7 +131,7 @@ class AutomaticSteps:
         if rate is None:
             remaining = np.inf
         else:
-            remaining = np.log(estimate / max(target, 1e-300)) / max(rate, 1e-9)
+            remaining = (np.log(estimate) - np.log(max(target, 1e-300))) / rate
         if self._current is self._epochs:
             self._after_plain(state, passes, remaining)
         elif rate is not None and self._newton_passes < remaining:
@@ -152,7 +160,7 @@ class AutomaticSteps:
         """
         self._cycle = None
         gain = self.plan.problem.dual_at(state.alpha, state.abar) - cycle.dual
-        if gain >= ENOUGH * cycle.gain:
+        if gain >= ENOUGH * cycle.gain * self._trial / TRIAL:
             self._wait /= 2
             self._trial *= PATIENCE
             return
@@ -160,7 +168,7 @@ class AutomaticSteps:
             state.alpha[:] = cycle.alpha
             state.abar[:] = self.plan.problem.abar(state.alpha)
             self._epochs.wake()
-        self._wait = max(TRIAL, PATIENCE * self._wait)
+        self._trial, self._wait = TRIAL, max(TRIAL, PATIENCE * self._wait)
         self._hold = passes + self._wait
 
     def _begin_newton(self, state: State) -> None:
@@ -200,11 +208,14 @@ class _Pace:
             self._records.popleft()
 
     def rate(self) -> float | None:
-        """Fall of log(estimate) in a pass, over the window; None before two passes."""
+        """Fall of log(estimate) in a pass, over the window; None before two passes.
+
+        Never 0 or less: a gap that has just risen says little.
+        """
         if not self._records:
             return None
         (first, high), (last, low) = self._records[0], self._records[-1]
-        return (high - low) / (last - first) if last - first >= 0.9 else None
+        return max(high - low, SLOWEST) / (last - first) if last - first >= 0.9 else None
 
 
 def newton_passes(problem: Problem) -> float:

@@ -63,7 +63,8 @@ def solve(
         Target for the relative gap, gap / |P(w)|.
     max_passes, max_seconds : float
         Limits; one pass visits n examples. They are looked at between chunks of work, a pass or
-        so, with acceleration up to 20 epochs for the seconds; seconds include compilation.
+        so, with acceleration up to 20 epochs (100 for losses that are not smooth) for the seconds,
+        which include compilation.
     option : {1, 2}
         Dual update of Algorithm 1.
     primal_step_factor : float
