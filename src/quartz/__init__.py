@@ -17,10 +17,10 @@ _HOME = {
     "iterate": "quartz.solvers",
     "solve": "quartz.solvers",
 }
-_SUBMODULES = ("data", "losses", "regularizers", "samplings", "solvers", "theory")
+_SUBMODULES = ("data", "losses", "methods", "regularizers", "samplings", "solvers", "theory")
 
 if TYPE_CHECKING:
-    from quartz import data, losses, regularizers, samplings, solvers, theory
+    from quartz import data, losses, methods, regularizers, samplings, solvers, theory
     from quartz.certificate import Certificate, certify
     from quartz.problem import Problem
     from quartz.solvers import Plan, Result, iterate, solve
@@ -34,6 +34,7 @@ __all__ = [
     "data",
     "iterate",
     "losses",
+    "methods",
     "regularizers",
     "samplings",
     "solve",

@@ -43,7 +43,7 @@ def vector_parts(separable: bool, option: int, tracked: bool) -> dict[str, Any]:
     return {
         "coordinate": _lazy_z if option == 1 else _lazy_w,
         "add_to": _lazy_add_tracked if tracked else _lazy_add,
-        "begin": _lazy_begin,
+        "begin": lazy_begin,
     }
 
 
@@ -90,7 +90,8 @@ def _lazy_add_tracked(vectors: Any, j: Any, delta: float, scale: float, g: Any) 
     vectors.lag[j] -= change / scale
 
 
-def _lazy_begin(vectors: Any, scale: float, decay: float, g: Any) -> float:
+def lazy_begin(vectors: Any, scale: float, decay: float, g: Any) -> float:
+    """Let w approach z: their difference is scale * lag."""
     scale *= decay
     if scale < TINY:  # fold before it underflows
         for j in range(vectors.lag.size):

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from quartz.solvers.plan import Option, Plan
 from quartz.solvers.result import Result, Status, Trace
 from quartz.solvers.sampled import SampledSteps
 from quartz.solvers.state import State
+from quartz.solvers.steps import Method, Steps
 
 _NEXT_RECORD = 1e-3  # a run that estimates its gap certifies at least when it fell so much
 _LEAST_SHARE = 0.1  # of an estimate; it is made while the gap falls, hence mostly too high
@@ -47,6 +48,7 @@ def solve(
     progress: bool = False,
     engine: EngineName = "compiled",
     acceleration: Acceleration | None = None,
+    method: Method | None = None,
 ) -> Result:
     """Solve a problem by Quartz until its relative duality gap is certified to be at most `tol`.
 
@@ -90,6 +92,9 @@ def solve(
         (:mod:`quartz.solvers.accelerated`), for small lam: never, always, or where it seems to pay
         (:mod:`quartz.solvers.automatic`, a heuristic). By default "auto" without a sampling, and
         "off" with one, so that the theorem applies.
+    method : optional
+        Another method than Quartz, such as ``SPDC(batch_size=8)``; see :mod:`quartz.methods`. It
+        has a sampling and step sizes of its own.
 
     Returns
     -------
@@ -110,20 +115,28 @@ def solve(
     began = time.perf_counter()
     rng = np.random.default_rng(seed)
     state = _start(problem, start)
-    epochs: PermutedEpochs | SampledSteps
-    first_point: PrimalPoint  # to certify at first, and after an interruption
-    of_algorithm_1 = option != 1 or primal != "best" or primal_step_factor != 1
-    if sampling is None and (of_algorithm_1 or engine != "compiled"):
-        sampling = Uniform()
-    if sampling is None or isinstance(sampling, str):
-        _check_permuted(sampling, option, engine, primal, primal_step_factor)
-        epochs, first_point = PermutedEpochs(problem, rng), "best"
+    if method is None:
+        steps = _quartz(
+            problem,
+            sampling,
+            rng,
+            option,
+            primal_step_factor,
+            primal,
+            min(passes_per_check, max_passes),
+            engine,
+            acceleration,
+        )
+    elif (sampling, option, primal_step_factor, primal) != (None, 1, 1.0, "best") or acceleration:
+        raise ValueError(
+            f"{method!r} has a sampling and steps of its own: leave sampling, option, primal, "
+            "primal_step_factor and acceleration as they are."
+        )
     else:
-        plan = Plan.of(problem, sampling, option, primal_step_factor)
-        chunk = passes_per_check if acceleration in (None, "off") else 1.0
-        epochs = SampledSteps(plan, rng, min(chunk, max_passes), engine, primal)
-        first_point = primal
-    steps = _accelerated(epochs, acceleration, sampling is not None)
+        steps = method.steps(problem, rng)
+    of_algorithm_1 = isinstance(steps, SampledSteps)
+    # to certify at first, and after an interruption; a start may bring a w of its own
+    first_point: PrimalPoint = steps.primal if of_algorithm_1 else "best"
     state.most_visited = max_passes * problem.n
     run = _Run(problem, state, tol, began)
     with progress_bar(progress, tol) as show:
@@ -133,29 +146,10 @@ def solve(
             status = Status.INTERRUPTED
             if run.has_moved() and run.state_is_finite():
                 run.certify(first_point)
-    promised = steps.plan if steps is epochs else None  # the theorem is about plain steps
+    promised = steps.plan if of_algorithm_1 else None  # the theorem is about plain steps
     message = describe(status, run.best, tol, run.trace, promised)
     best = run.best
     return Result(best.w, run.alpha, best, status, message, run.trace, steps.plan)
-
-
-class _Steps(Protocol):
-    """A way to advance a state by about a pass."""
-
-    plan: Plan
-
-    @property
-    def primal(self) -> PrimalPoint:
-        """Which primal point to certify."""
-
-    def advance(self, state: State, wanted: float, target: float) -> float | None:
-        """Advance; return an estimate of the gap if there is one, as soon as it is `wanted`.
-
-        The run will end when it is `target`.
-        """
-
-    def refresh(self, state: State, certificate: Certificate) -> None:
-        """Take over what a certificate computed from scratch."""
 
 
 class _Run:
@@ -173,7 +167,7 @@ class _Run:
 
     def go(
         self,
-        steps: _Steps,
+        steps: Steps,
         first_point: PrimalPoint,
         max_passes: float,
         max_seconds: float,
@@ -245,9 +239,35 @@ class _Run:
         return certificate
 
 
+def _quartz(
+    problem: Problem,
+    sampling: Recipe | Literal["permuted"] | None,
+    rng: np.random.Generator,
+    option: Option,
+    primal_step_factor: float,
+    primal: PrimalPoint,
+    chunk: float,
+    engine: EngineName,
+    acceleration: Acceleration | None,
+) -> Steps:
+    """Algorithm 1 with the sampling, or the practical mode; accelerated as asked for."""
+    asked = option != 1 or primal != "best" or primal_step_factor != 1 or engine != "compiled"
+    if sampling is None and asked:
+        sampling = Uniform()
+    epochs: PermutedEpochs | SampledSteps
+    if sampling is None or isinstance(sampling, str):
+        _check_permuted(sampling, option, engine, primal, primal_step_factor)
+        epochs = PermutedEpochs(problem, rng)
+    else:
+        plan = Plan.of(problem, sampling, option, primal_step_factor)
+        passes = chunk if acceleration in (None, "off") else min(1.0, chunk)
+        epochs = SampledSteps(plan, rng, passes, engine, primal)
+    return _accelerated(epochs, acceleration, sampling is not None)
+
+
 def _accelerated(
     epochs: PermutedEpochs | SampledSteps, acceleration: Acceleration | None, named: bool
-) -> "_Steps":
+) -> Steps:
     """Acceleration as asked for; Newton steps only where no sampling was named."""
     if acceleration not in (None, "auto", "on", "off"):
         raise ValueError(f'acceleration must be "auto", "on" or "off", got {acceleration!r}.')

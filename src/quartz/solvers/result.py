@@ -87,8 +87,8 @@ class Result:
     message : str
         The status as a sentence, with what to do if the run did not converge.
     trace : Trace
-    plan : Plan
-        Sampling, v, theta and options of the run.
+    plan : Plan or None
+        Sampling, v, theta and options of the run; None for a method that is not Quartz.
     """
 
     w: Array
@@ -97,7 +97,7 @@ class Result:
     status: Status
     message: str
     trace: Trace
-    plan: Plan
+    plan: Plan | None
 
     @property
     def converged(self) -> bool:

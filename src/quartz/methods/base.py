@@ -1,0 +1,86 @@
+"""What the compared methods share."""
+
+from typing import Any
+
+import numpy as np
+
+from quartz.arrays import Array
+from quartz.certificate import Certificate, PrimalPoint
+from quartz.kernels.rows import as_rows
+from quartz.problem import Problem
+from quartz.regularizers import L2
+from quartz.samplings import IndexSets, Nice
+from quartz.solvers.engine import weights_or_ones
+from quartz.solvers.state import State
+
+
+class MiniBatchSteps:
+    """Steps over uniformly random mini-batches, about a pass at a time.
+
+    A method of its own writes `_run`, which does one iteration for each set and leaves w, alpha and
+    abar of the state up to date.
+
+    Parameters
+    ----------
+    name : str
+        Of the method, for messages.
+    problem : Problem
+        With a smooth loss and m = 1.
+    batch_size : int
+    rng : numpy.random.Generator
+    """
+
+    plan = None
+    primal: PrimalPoint = "best"
+
+    def __init__(
+        self, name: str, problem: Problem, batch_size: int, rng: np.random.Generator
+    ) -> None:
+        if problem.data.m > 1:
+            raise ValueError(
+                f"{name} is here for one output only, and the problem has m = {problem.data.m}. "
+                "Use Quartz."
+            )
+        if problem.loss.gamma == 0:
+            raise ValueError(
+                f"{name} needs a smooth loss, and {type(problem.loss).__name__} has gamma = 0. Use "
+                "Quartz, or a smoothed variant such as SmoothedHinge."
+            )
+        self.problem = problem
+        self._sampling = Nice(batch_size).bind(problem)
+        self._rng = rng
+        self._sets = max(1, problem.n // batch_size)
+        self._rows, self._weights = as_rows(problem.data.matrix), weights_or_ones(problem)
+        self.batch_size = batch_size
+        self.gamma = float(problem.gammas.min())
+        self.largest_norm = float(problem.data.squared_norms().max())  # R^2
+
+    def advance(self, state: State, wanted: float, target: float) -> None:
+        """Do iterations of about one pass together."""
+        sets = self._sampling.draw(self._rng, self._sets)
+        self._run(state, sets)
+        state.iteration += len(sets)
+        state.visited += len(sets.indices)
+
+    def refresh(self, state: State, certificate: Certificate) -> None:
+        """Nothing to take over: the method keeps sums of its own."""
+
+    def _run(self, state: State, sets: IndexSets) -> None:
+        raise NotImplementedError
+
+    def _pending(self) -> Array:
+        return np.empty(self.batch_size)
+
+
+def require_l2(name: str, problem: Problem) -> None:
+    """Refuse any other regularizer."""
+    if not isinstance(problem.regularizer, L2):
+        raise ValueError(
+            f"{name} is for L2 only, and the problem has {type(problem.regularizer).__name__}. Use "
+            "Quartz, or SPDC."
+        )
+
+
+def condition(steps: Any) -> float:
+    """R^2 / (lam gamma), the condition number in the bounds."""
+    return float(steps.largest_norm / (steps.problem.lam * steps.gamma))
