@@ -68,6 +68,22 @@ def test_apcg_agrees_with_its_reference(weighted):
     np.testing.assert_allclose(fast.alpha, slow.alpha, rtol=1e-10, atol=1e-12)
 
 
+def test_asdca_agrees_with_its_lines():
+    problem = make(losses.Logistic(), weighted=True)
+    steps = methods.ASDCA(4).steps(problem, np.random.default_rng(0))
+    sets = samplings.Nice(4).bind(problem).draw(np.random.default_rng(1), 50)
+    fast, slow = State.start(problem), State.start(problem)
+    steps._run(fast, sets)
+    for t in range(len(sets)):
+        u = (1 - steps.theta) * slow.w + steps.theta * problem.abar(slow.alpha)
+        towards = -problem.gradients(problem.data.predictions(u))
+        chosen = sets[t]
+        slow.alpha[chosen] += steps.theta * (towards - slow.alpha)[chosen]
+        slow.w = (1 - steps.theta) * slow.w + steps.theta * problem.abar(slow.alpha)
+    np.testing.assert_allclose(fast.w, slow.w, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(fast.alpha, slow.alpha, rtol=1e-10, atol=1e-12)
+
+
 def test_spdc_with_another_regularizer():
     problem = make(losses.SmoothedHinge(), regularizer=regularizers.ElasticNet(0.1))
     found = solve(problem, method=methods.SPDC(20), tol=1e-6, max_passes=3000)
@@ -144,6 +160,8 @@ def test_refusals(method):
         method.steps(Problem(X, (y > 0).astype(int), losses.Softmax(), 0.1), rng)
     with pytest.raises(ValueError, match="of its own"):
         solve(make(losses.Logistic()), samplings.Uniform(), method=method)
+    with pytest.raises(ValueError, match="of its own"):
+        solve(make(losses.Logistic()), engine="reference", method=method)
     if not isinstance(method, methods.SPDC):
         with pytest.raises(ValueError, match="L2 only"):
             method.steps(make(losses.Logistic(), regularizer=regularizers.ElasticNet(0.1)), rng)

@@ -25,7 +25,7 @@ from quartz.kernels.arguments import Examples
 from quartz.kernels.compile import specialize
 from quartz.kernels.rows import add, dot, row_parts
 from quartz.kernels.updates import update, update_parts
-from quartz.methods.base import MiniBatchSteps, condition, require_l2
+from quartz.methods.base import MiniBatchSteps, require_l2
 from quartz.problem import Problem
 from quartz.samplings import IndexSets
 from quartz.solvers.engine import loss_parts
@@ -53,7 +53,7 @@ class APCGSteps(MiniBatchSteps):
     def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
         require_l2("APCG", problem)
         super().__init__("APCG", problem, 1, rng)
-        self.root = float(np.sqrt(problem.n / (condition(self) + problem.n)))
+        self.root = float(np.sqrt(problem.n / (self.condition + problem.n)))
         self._z = self._abar_z = np.empty(0)
         self._kernel = specialize(
             apcg_rows,
@@ -130,9 +130,8 @@ def apcg_rows(
         q = gamma * (1.0 / root - 1.0)
         change = update(loss, middle, a, labels[i], weights[i], q, 0.0, 1.0) - middle
         if change != 0.0:
-            u_change, v_change = -0.5 * (1.0 - root) * change / power, 0.5 * (1.0 + root) * change
-            u[i] += u_change
-            v[i] += v_change
+            u[i] -= 0.5 * (1.0 - root) * change / power
+            v[i] += 0.5 * (1.0 + root) * change
             add(rows, i, inverse * change, vectors, power, root)
     return power
 

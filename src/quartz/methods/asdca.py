@@ -23,7 +23,7 @@ from quartz.kernels.compile import specialize
 from quartz.kernels.rows import row_parts
 from quartz.kernels.updates import update_parts
 from quartz.kernels.vectors import lazy_begin
-from quartz.methods.base import MiniBatchSteps, condition, require_l2
+from quartz.methods.base import MiniBatchSteps, require_l2
 from quartz.problem import Problem
 from quartz.samplings import IndexSets
 from quartz.solvers.engine import loss_parts
@@ -59,7 +59,7 @@ class ASDCASteps(MiniBatchSteps):
     def __init__(self, problem: Problem, batch_size: int, rng: np.random.Generator) -> None:
         require_l2("ASDCA", problem)
         super().__init__("ASDCA", problem, batch_size, rng)
-        c, m = problem.n / condition(self), batch_size
+        c, m = problem.n / self.condition, batch_size
         self.theta = 0.25 * min(1.0, np.sqrt(c / m), c, (c**2 / m) ** (1 / 3))
         self._kernel = specialize(
             advance_rows,
@@ -79,7 +79,7 @@ class ASDCASteps(MiniBatchSteps):
             ones,
             self.theta,
             1.0 - self.theta,
-            self._pending(),
+            np.empty(self.batch_size),
             Examples(self._rows, problem.y, self._weights, state.alpha, ones),
             Model(problem.loss, problem.regularizer, vectors, 1.0 / (problem.lam * problem.n)),
         )

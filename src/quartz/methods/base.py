@@ -1,10 +1,7 @@
 """What the compared methods share."""
 
-from typing import Any
-
 import numpy as np
 
-from quartz.arrays import Array
 from quartz.certificate import Certificate, PrimalPoint
 from quartz.kernels.rows import as_rows
 from quartz.problem import Problem
@@ -68,8 +65,10 @@ class MiniBatchSteps:
     def _run(self, state: State, sets: IndexSets) -> None:
         raise NotImplementedError
 
-    def _pending(self) -> Array:
-        return np.empty(self.batch_size)
+    @property
+    def condition(self) -> float:
+        """R^2 / (lam gamma), the condition number in the bounds."""
+        return self.largest_norm / (self.problem.lam * self.gamma)
 
 
 def require_l2(name: str, problem: Problem) -> None:
@@ -79,8 +78,3 @@ def require_l2(name: str, problem: Problem) -> None:
             f"{name} is for L2 only, and the problem has {type(problem.regularizer).__name__}. Use "
             "Quartz, or SPDC."
         )
-
-
-def condition(steps: Any) -> float:
-    """R^2 / (lam gamma), the condition number in the bounds."""
-    return float(steps.largest_norm / (steps.problem.lam * steps.gamma))

@@ -25,7 +25,7 @@ from quartz.kernels.arguments import Examples
 from quartz.kernels.compile import specialize
 from quartz.kernels.rows import column, row_parts, row_start
 from quartz.kernels.updates import update, update_parts
-from quartz.methods.base import MiniBatchSteps, condition
+from quartz.methods.base import MiniBatchSteps
 from quartz.problem import Problem
 from quartz.regularizers import L2
 from quartz.samplings import IndexSets
@@ -65,7 +65,7 @@ class SPDCSteps(MiniBatchSteps):
         root = np.sqrt(ratio * problem.lam / self.gamma)
         radius = np.sqrt(self.largest_norm)
         self.tau, self.sigma = 0.5 / (radius * root), 0.5 * root / radius
-        self.theta = 1.0 - 1.0 / (ratio + np.sqrt(ratio * condition(self)))
+        self.theta = 1.0 - 1.0 / (ratio + np.sqrt(ratio * self.condition))
         self._previous = np.empty(0)
         self._is_l2 = isinstance(problem.regularizer, L2)
         self._kernel = specialize(
@@ -98,7 +98,7 @@ class SPDCSteps(MiniBatchSteps):
             shrink * self.tau / self.batch_size,
             1.0 / self.sigma,
             1.0 / (problem.lam * problem.n),
-            self._pending(),
+            np.empty(self.batch_size),
             Examples(self._rows, problem.y, self._weights, state.alpha, ones),
             problem.loss,
             vectors,

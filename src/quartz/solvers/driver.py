@@ -25,6 +25,7 @@ from quartz.solvers.steps import Method, Steps
 
 _NEXT_RECORD = 1e-3  # a run that estimates its gap certifies at least when it fell so much
 _LEAST_SHARE = 0.1  # of an estimate; it is made while the gap falls, hence mostly too high
+_OF_QUARTZ = (None, 1, 1.0, "best", "compiled")  # arguments that another method cannot take
 _LONGEST_WAIT = 32  # passes: and at least so often, for callbacks and the record
 
 Acceleration = Literal["auto", "on", "off"]
@@ -127,10 +128,10 @@ def solve(
             engine,
             acceleration,
         )
-    elif (sampling, option, primal_step_factor, primal) != (None, 1, 1.0, "best") or acceleration:
+    elif acceleration or (sampling, option, primal_step_factor, primal, engine) != _OF_QUARTZ:
         raise ValueError(
             f"{method!r} has a sampling and steps of its own: leave sampling, option, primal, "
-            "primal_step_factor and acceleration as they are."
+            "primal_step_factor, engine and acceleration as they are."
         )
     else:
         steps = method.steps(problem, rng)
