@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from quartz import Problem, certify, data, losses, methods, regularizers, samplings, solve
-from quartz.methods import apcg, spdc
+from quartz import Problem, certify, data, losses, methods, regularizers, samplings, solve, theory
+from quartz.methods import apcg, pulled
 from quartz.solvers import State
 
 METHODS = [
@@ -15,7 +15,19 @@ METHODS = [
     methods.APCG(),
     methods.SPDC(),
     methods.SPDC(batch_size=5),
+    methods.SAGA(),
+    methods.AccProxSDCA(),
+    methods.MiniBatchSDCA(batch_size=5),
+    methods.DisDCA(nodes=4, batch_size=5, variant="basic"),
+    methods.DisDCA(nodes=4, batch_size=5),
 ]
+OF_OUR_KERNELS = (
+    methods.ProxSDCA,
+    methods.IproxSDCA,
+    methods.AccProxSDCA,
+    methods.MiniBatchSDCA,
+    methods.DisDCA,
+)
 SMOOTH = [losses.SmoothedHinge(), losses.Logistic(), losses.Squared()]
 
 
@@ -38,17 +50,18 @@ def test_same_certified_optimum_as_quartz(method, loss, weighted):
 
 
 @pytest.mark.parametrize("kind", [lambda X: X, lambda X: X.toarray()], ids=["sparse", "dense"])
-@pytest.mark.parametrize("batch_size", [1, 4])
+@pytest.mark.parametrize("method", [methods.SPDC(1), methods.SPDC(4), methods.SAGA()], ids=repr)
 @pytest.mark.parametrize("weighted", [False, True])
-def test_spdc_agrees_with_its_reference(kind, batch_size, weighted):
+def test_pulled_steps_agree_with_their_reference(kind, method, weighted):
     problem = make(losses.Logistic(), weighted=weighted, kind=kind)
-    steps = methods.SPDC(batch_size).steps(problem, np.random.default_rng(0))
+    steps = method.steps(problem, np.random.default_rng(0))
+    batch_size = steps.batch_size
     fast, slow = State.start(problem), State.start(problem)
     previous = slow.w.copy()
     for seed in range(3):
         sets = samplings.Nice(batch_size).bind(problem).draw(np.random.default_rng(seed), 50)
         steps._run(fast, sets)
-        spdc.reference(steps, slow, previous, sets)
+        pulled.reference(steps, slow, previous, sets)
     np.testing.assert_allclose(fast.w, slow.w, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(fast.alpha, slow.alpha, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(fast.abar, slow.abar, rtol=1e-10, atol=1e-12)
@@ -84,9 +97,79 @@ def test_asdca_agrees_with_its_lines():
     np.testing.assert_allclose(fast.alpha, slow.alpha, rtol=1e-10, atol=1e-12)
 
 
-def test_spdc_with_another_regularizer():
+@pytest.mark.parametrize("variant", ["basic", "practical"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_disdca_agrees_with_its_lines(variant, weighted):
+    problem, nodes, m = make(losses.Logistic(), weighted=weighted), 3, 5
+    steps = methods.DisDCA(nodes, m, variant).steps(problem, np.random.default_rng(0))
+    fast, slow = State.start(problem), State.start(problem)
+    steps.advance(fast, 0.0, 0.0)
+    norms, data_of = problem.data.squared_norms(), problem.data
+    rng = np.random.default_rng(0)  # draws the same sets
+    if variant == "basic":
+        sets = samplings.Distributed(nodes, m).bind(problem).draw(rng, fast.iteration)
+    bounds = np.searchsorted(np.arange(problem.n) * nodes // problem.n, np.arange(nodes + 1))
+    for t in range(fast.iteration):
+        z = problem.conjugate_point(problem.abar(slow.alpha))
+        new = slow.alpha.copy()
+        if variant == "basic":
+            for i in sets[t]:
+                q = nodes * m * norms[i] / (problem.lam * problem.n)
+                new[i] = problem.step_one(i, new[i], data_of.predict_one(i, z), q)
+        else:
+            for k in range(nodes):
+                u = z.copy()
+                for i in rng.integers(bounds[k], bounds[k + 1], size=m):
+                    scale = nodes / (problem.lam * problem.n)
+                    old = new[i]
+                    q = scale * norms[i]
+                    new[i] = problem.step_one(i, old, data_of.predict_one(i, u), q)
+                    data_of.accumulate(i, scale * (new[i] - old), u)
+        slow.alpha = new
+    np.testing.assert_allclose(fast.alpha, slow.alpha, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(fast.abar, problem.abar(slow.alpha), rtol=1e-9, atol=1e-12)
+
+
+def test_disdca_on_one_node_and_safe_batches_of_one_are_prox_sdca():
+    problem, rng = make(losses.SmoothedHinge()), np.random.default_rng(0)
+    serial = methods.ProxSDCA().steps(problem, rng).plan
+    for method in (methods.MiniBatchSDCA(1), methods.DisDCA(1, 1, "basic")):
+        plan = method.steps(problem, rng).plan
+        np.testing.assert_allclose(plan.p, serial.p)
+        np.testing.assert_allclose(plan.v, serial.v, rtol=1e-5)
+        assert plan.primal_step == serial.primal_step == 1
+
+
+def test_safe_mini_batching_shortens_by_beta():
+    """beta_b = 1 + (b - 1)(lambda_max - 1) / (n - 1) for unit rows, and no less is safe."""
+    problem, b = make(losses.Hinge()), 7
+    rows = problem.data.matrix.toarray()
+    largest = np.linalg.eigvalsh(rows @ rows.T)[-1]
+    beta = 1 + (b - 1) * (largest - 1) / (problem.n - 1)
+    v = methods.MiniBatchSDCA(b).steps(problem, np.random.default_rng(0)).plan.v
+    np.testing.assert_allclose(v, beta, rtol=1e-5)
+    assert (v >= beta * (1 - 1e-12)).all()
+
+
+@pytest.mark.parametrize(
+    "method", [methods.SPDC(20), methods.SAGA(), methods.AccProxSDCA(), methods.DisDCA(4, 5)]
+)
+def test_another_regularizer(method):
     problem = make(losses.SmoothedHinge(), regularizer=regularizers.ElasticNet(0.1))
-    found = solve(problem, method=methods.SPDC(20), tol=1e-6, max_passes=3000)
+    found = solve(problem, method=method, tol=1e-6, max_passes=3000)
+    assert found.converged, found.message
+
+
+@pytest.mark.parametrize(
+    "method",
+    [methods.MiniBatchSDCA(5), methods.DisDCA(4, 5, "basic"), methods.DisDCA(4, 5)],
+    ids=repr,
+)
+def test_losses_that_are_not_smooth_and_several_outputs(method):
+    found = solve(make(losses.Hinge(), lam=0.1), method=method, tol=1e-2, max_passes=3000)
+    assert found.converged, found.message
+    X, y = data.make_classification(100, 10, density=0.5, classes=3, seed=1)
+    found = solve(Problem(X, y, losses.Softmax(), 0.1), method=method, tol=1e-6, max_passes=3000)
     assert found.converged, found.message
 
 
@@ -115,6 +198,79 @@ def test_spdc_contracts_as_its_theorem_says(batch_size):
             steps.advance(state, 0.0, 0.0)
         ratios.append(distance(steps, state) / first)
     assert np.mean(ratios) <= steps.theta**state.iteration
+
+
+def test_saga_contracts_as_its_docstring_says():
+    """||w - w*||^2 + 4 eta^2 sum_i ||A_i (alpha_i - alpha_i*)||^2 falls by its rate."""
+    problem = make(losses.SmoothedHinge(), lam=1e-2)
+    w, alpha = saddle_point(problem)
+    norms = problem.data.squared_norms()
+
+    def distance(steps, state):
+        spread = np.sum(norms * (state.alpha - alpha) ** 2)
+        return np.sum((state.w - w) ** 2) + 4 * steps.tau**2 * spread
+
+    ratios = []
+    for seed in range(30):
+        state = State.start(problem)
+        steps = methods.SAGA().steps(problem, np.random.default_rng(seed))
+        first = distance(steps, state)
+        for _ in range(10):
+            steps.advance(state, 0.0, 0.0)
+        ratios.append(distance(steps, state) / first)
+    term = theory.saga(problem.n, problem.lam, 1.0, norms)
+    assert np.mean(ratios) <= (1 - 1 / term) ** state.iteration
+
+
+def test_accprox_sdca_stays_below_xi():
+    """P(w^t) - P* <= xi_t after every outer step."""
+    problem = make(losses.SmoothedHinge(), lam=1e-5)
+    w, _ = saddle_point(problem)
+    steps = methods.AccProxSDCA().steps(problem, np.random.default_rng(0))
+    assert steps.kappa > 100 * problem.lam
+    state, best = State.start(problem), problem.primal(w)
+    for _ in range(200):
+        steps.advance(state, 0.0, 0.0)
+        assert problem.primal(state.w) - best <= steps.bound + 1e-12
+    assert steps.bound < 0.2 * problem.primal(np.zeros(problem.data.d)) * (1 + steps.eta**-2)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [methods.ProxSDCA(), methods.MiniBatchSDCA(8), methods.DisDCA(4, 2, "basic")],
+    ids=repr,
+)
+def test_dual_steps_converge_as_the_analysis_of_sdca_says(method):
+    """E D* - D(alpha^t) <= (1 - theta)^t (D* - D(0)), theta of [a-theta] with the method's v."""
+    problem = make(losses.SmoothedHinge(), lam=1e-3)
+    _, alpha = saddle_point(problem)
+    best = problem.dual(alpha)
+    lags = []
+    for seed in range(30):
+        state = State.start(problem)
+        steps = method.steps(problem, np.random.default_rng(seed))
+        for _ in range(5):
+            steps.advance(state, 0.0, 0.0)
+        lags.append(best - problem.dual(state.alpha))
+    first = best - problem.dual(np.zeros(problem.n))
+    assert np.mean(lags) <= (1 - steps.plan.theta) ** state.iteration * first
+
+
+def test_practical_disdca_converges_as_the_theorem_of_cocoa_says():
+    problem, nodes, m = make(losses.SmoothedHinge(), lam=1e-3), 4, 25
+    _, alpha = saddle_point(problem)
+    best, lags = problem.dual(alpha), []
+    for seed in range(20):
+        state = State.start(problem)
+        steps = methods.DisDCA(nodes, m).steps(problem, np.random.default_rng(seed))
+        for _ in range(5):
+            steps.advance(state, 0.0, 0.0)
+        lags.append(best - problem.dual(state.alpha))
+    parts = np.split(problem.data.matrix.toarray(), nodes)
+    largest = max(np.linalg.norm(part, 2) ** 2 for part in parts)
+    term = theory.disdca_practical(problem.n, nodes, m, problem.lam, 1.0, largest)
+    first = best - problem.dual(np.zeros(problem.n))
+    assert np.mean(lags) <= (1 - 1 / term) ** state.iteration * first
 
 
 def test_apcg_converges_as_its_theorem_says():
@@ -150,18 +306,34 @@ def test_asdca_is_within_its_bound(batch_size):
     assert np.mean(gaps) <= first * rate**state.iteration
 
 
-@pytest.mark.parametrize("method", METHODS[2:], ids=repr)
+@pytest.mark.parametrize("method", METHODS, ids=repr)
 def test_refusals(method):
     rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match="of its own"):
+        solve(make(losses.Logistic()), samplings.Uniform(), method=method)
+    with pytest.raises(ValueError, match="of its own"):
+        solve(make(losses.Logistic()), engine="reference", method=method)
+    if isinstance(method, OF_OUR_KERNELS):
+        return
     with pytest.raises(ValueError, match="gamma = 0"):
         method.steps(make(losses.Hinge()), rng)
     X, y = data.make_classification(50, 10, density=0.5, seed=1)
     with pytest.raises(ValueError, match="one output"):
         method.steps(Problem(X, (y > 0).astype(int), losses.Softmax(), 0.1), rng)
-    with pytest.raises(ValueError, match="of its own"):
-        solve(make(losses.Logistic()), samplings.Uniform(), method=method)
-    with pytest.raises(ValueError, match="of its own"):
-        solve(make(losses.Logistic()), engine="reference", method=method)
-    if not isinstance(method, methods.SPDC):
+    if not isinstance(method, methods.SPDC | methods.SAGA):
         with pytest.raises(ValueError, match="L2 only"):
             method.steps(make(losses.Logistic(), regularizer=regularizers.ElasticNet(0.1)), rng)
+
+
+def test_refusals_of_their_own():
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match="smooth"):
+        methods.AccProxSDCA().steps(make(losses.Hinge()), rng)
+    with pytest.raises(ValueError, match="variant"):
+        methods.DisDCA(2, 2, "fast").steps(make(losses.Hinge()), rng)
+    with pytest.raises(ValueError, match="batch_size"):
+        methods.DisDCA(2, 0).steps(make(losses.Hinge()), rng)
+    with pytest.raises(ValueError, match="methods"):
+        solve(make(losses.Logistic()), method="spdc")
+    with pytest.raises(ValueError, match="methods"):
+        solve(make(losses.Logistic()), method=methods.SPDC)

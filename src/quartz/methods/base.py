@@ -2,13 +2,39 @@
 
 import numpy as np
 
+from quartz.arrays import Array
 from quartz.certificate import Certificate, PrimalPoint
+from quartz.data import Blocks
 from quartz.kernels.rows import as_rows
 from quartz.problem import Problem
 from quartz.regularizers import L2
-from quartz.samplings import IndexSets, Nice
+from quartz.samplings import IndexSets, Nice, Recipe, Sampling
 from quartz.solvers.engine import weights_or_ones
+from quartz.solvers.plan import Plan
+from quartz.solvers.sampled import SampledSteps
 from quartz.solvers.state import State
+
+
+def dual_steps(problem: Problem, sampling: Recipe, rng: np.random.Generator) -> SampledSteps:
+    """Option I with w = z: what SDCA does, for any sampling."""
+    plan = Plan.of(problem, sampling, option=1, primal_step_factor=np.inf)
+    return SampledSteps(plan, rng, 1.0, "compiled", "conjugate")
+
+
+class WithStepSizes(Sampling):
+    """The sets of another sampling, with v as a method's source has it."""
+
+    def __init__(self, sampling: Sampling, v: Array) -> None:
+        self.probabilities, self.max_size = sampling.probabilities, sampling.max_size
+        self._sampling, self._v = sampling, v
+
+    def draw(self, rng: np.random.Generator, k: int) -> IndexSets:
+        """Draw k independent sets."""
+        return self._sampling.draw(rng, k)
+
+    def eso(self, data: Blocks) -> Array:
+        """v as given."""
+        return self._v
 
 
 class MiniBatchSteps:
@@ -38,11 +64,7 @@ class MiniBatchSteps:
                 f"{name} is here for one output only, and the problem has m = {problem.data.m}. "
                 "Use Quartz."
             )
-        if problem.loss.gamma == 0:
-            raise ValueError(
-                f"{name} needs a smooth loss, and {type(problem.loss).__name__} has gamma = 0. Use "
-                "Quartz, or a smoothed variant such as SmoothedHinge."
-            )
+        require_smooth(name, problem)
         self.problem = problem
         self._sampling = Nice(batch_size).bind(problem)
         self._rng = rng
@@ -76,5 +98,14 @@ def require_l2(name: str, problem: Problem) -> None:
     if not isinstance(problem.regularizer, L2):
         raise ValueError(
             f"{name} is for L2 only, and the problem has {type(problem.regularizer).__name__}. Use "
-            "Quartz, or SPDC."
+            "Quartz, SPDC or SAGA."
+        )
+
+
+def require_smooth(name: str, problem: Problem) -> None:
+    """Refuse a loss with gamma = 0."""
+    if problem.loss.gamma == 0:
+        raise ValueError(
+            f"{name} needs a smooth loss, and {type(problem.loss).__name__} has gamma = 0. Use "
+            "Quartz, or a smoothed variant such as SmoothedHinge."
         )

@@ -1,22 +1,22 @@
-"""SDCA and its relatives that are options of Quartz: w = z, and v as their sources have it."""
+"""SDCA with serial samplings: Quartz with w = z, Option I."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from quartz.methods.base import dual_steps
 from quartz.problem import Problem
-from quartz.samplings import Importance, Recipe, Uniform
-from quartz.solvers.plan import Plan
+from quartz.samplings import Importance, Uniform
 from quartz.solvers.sampled import SampledSteps
 
 
 @dataclass(frozen=True)
 class ProxSDCA:
-    """Prox-SDCA (Shalev-Shwartz and Zhang, 2012): uniform serial sampling, Option I, w = z."""
+    """Prox-SDCA (Shalev-Shwartz and Zhang, 2012): uniform serial sampling."""
 
     def steps(self, problem: Problem, rng: np.random.Generator) -> SampledSteps:
         """Return its steps for a problem."""
-        return _dual_steps(problem, Uniform(), rng)
+        return dual_steps(problem, Uniform(), rng)
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,4 @@ class IproxSDCA:
 
     def steps(self, problem: Problem, rng: np.random.Generator) -> SampledSteps:
         """Return its steps for a problem."""
-        return _dual_steps(problem, Importance(), rng)
-
-
-def _dual_steps(problem: Problem, sampling: Recipe, rng: np.random.Generator) -> SampledSteps:
-    plan = Plan.of(problem, sampling, option=1, primal_step_factor=np.inf)
-    return SampledSteps(plan, rng, 1.0, "compiled", "conjugate")
+        return dual_steps(problem, Importance(), rng)

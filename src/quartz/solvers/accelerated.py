@@ -102,7 +102,7 @@ class ProximalPoints:
         for epochs in count(1):
             gap = self._epochs.run(inner, enough, passes=0.0)
             w = problem.conjugate_point(shifted)
-            enough = self._accuracy * 0.5 * self.kappa * squared_distance(w, self._centre)
+            enough = self._enough(w)
             if not gap > max(enough, self._rounding) or epochs == self.most_epochs:
                 break
             if inner.visited >= state.most_visited:
@@ -135,6 +135,10 @@ class ProximalPoints:
 
     def _first_accuracy(self) -> float:
         return self._root / (2 - self._root)
+
+    def _enough(self, w: Array) -> float:
+        """The gap of the inner problem at which an outer step ends."""
+        return self._accuracy * 0.5 * self.kappa * squared_distance(w, self._centre)
 
     @property
     def _root(self) -> float:

@@ -128,6 +128,10 @@ def solve(
             engine,
             acceleration,
         )
+    elif not hasattr(method, "steps") or isinstance(method, type):
+        raise ValueError(
+            f"method must be an object such as quartz.methods.SPDC(batch_size=8), got {method!r}."
+        )
     elif acceleration or (sampling, option, primal_step_factor, primal, engine) != _OF_QUARTZ:
         raise ValueError(
             f"{method!r} has a sampling and steps of its own: leave sampling, option, primal, "

@@ -49,6 +49,32 @@ def disdca(
     return n / (nodes * tau) + largest_ratio(norms, gamma) / lam
 
 
+def disdca_practical(
+    n: int, nodes: int, tau: int, lam: float, gamma: float, largest: float, norms: Floats = 1.0
+) -> float:
+    """Rounds of practical DisDCA, by the theorem of CoCoA+ with sigma' = nodes (Ma et al., 2015).
+
+    A round of tau local steps solves the local problems up to a factor Theta, and the dual
+    suboptimality falls by 1 - (1 - Theta) lam gamma n / (lam gamma n + nodes largest), in
+    expectation. `largest` is the largest lambda_max(A_k' A_k) of the parts k of the data.
+    """
+    scaled = lam * gamma * n
+    local = nodes / n * scaled / (scaled + nodes * largest_ratio(norms, 1.0))
+    solved = -np.expm1(tau * np.log1p(-local))  # 1 - Theta
+    return float((1 + nodes * largest / scaled) / solved)
+
+
+def apcg(n: int, lam: float, gamma: Floats, norms: Floats = 1.0) -> float:
+    """n sqrt(1 + max_i norms_i / (lam gamma_i n)): APCG (Lin, Lu and Xiao, 2014)."""
+    return float(n * np.sqrt(1 + largest_ratio(norms, gamma) / (lam * n)))
+
+
+def saga(n: int, lam: float, gamma: Floats, norms: Floats = 1.0) -> float:
+    """1 / (1 - rate) of SAGA with eta = gamma / (3 max_i norms_i); see `quartz.methods.saga`."""
+    shrink = 1 / (1 + lam / (3 * largest_ratio(norms, gamma)))
+    return float(max(2 * n, 1 / (1 - shrink**2)))
+
+
 def quartz_beats_accelerated(n: int, tau: float, lam: float, gamma: float, omega: float) -> bool:
     """Whether the data are sparse enough for [a-kgtng], and 1/(lam gamma) >= n [eq:siu98shs].
 

@@ -1,0 +1,95 @@
+"""DisDCA, distributed SDCA (Yang, 2013), on K simulated nodes with m steps a round on each.
+
+Basic: all K m examples of a round take the step of SDCA at the same z, shortened by K m.
+That is Option I with the (c, tau)-distributed sampling and v_i = K m ||A_i||^2, an ESO of any
+data. The source draws the m examples of a node with replacement; we draw them without.
+
+Practical: a node takes its m steps one after another, each at the point that the steps before it
+would lead to if all other nodes did the same,
+
+    u_k <- u_k + K / (lam n) A_i Delta_i,     Delta_i maximizes
+    -phi_i*(-(alpha_i + Delta)) - Delta A_i' u_k - K / (2 lam n) ||A_i||^2 Delta^2,
+
+and the Delta of all nodes are added. These are serial steps for lam / K in place of lam. It is
+CoCoA+ with sigma' = K (Ma et al., 2015), whose theorem bounds it: `theory.disdca_practical`.
+"""
+
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from quartz import checks
+from quartz.certificate import Certificate, PrimalPoint
+from quartz.methods.base import WithStepSizes, dual_steps
+from quartz.problem import Problem
+from quartz.samplings import Distributed, IndexSets, Uniform
+from quartz.solvers.engine import CompiledEngine
+from quartz.solvers.plan import Plan
+from quartz.solvers.state import State
+from quartz.solvers.steps import Steps
+
+
+@dataclass(frozen=True)
+class DisDCA:
+    """Distributed SDCA on simulated nodes, which own even parts of the examples, in order.
+
+    Parameters
+    ----------
+    nodes : int
+        K, the paper's c.
+    batch_size : int
+        m, the paper's tau: steps of a node in a round.
+    variant : {"practical", "basic"}
+    """
+
+    nodes: int = 1
+    batch_size: int = 1
+    variant: Literal["practical", "basic"] = "practical"
+
+    def steps(self, problem: Problem, rng: np.random.Generator) -> Steps:
+        """Return its steps for a problem."""
+        if self.variant not in ("practical", "basic"):
+            raise ValueError(f'variant must be "practical" or "basic", got {self.variant!r}.')
+        if self.variant == "practical":
+            return PracticalRounds(problem, self.nodes, self.batch_size, rng)
+        sampling = Distributed(self.nodes, self.batch_size).bind(problem)
+        v = sampling.max_size * problem.data.squared_norms()
+        return dual_steps(problem, WithStepSizes(sampling, v), rng)
+
+
+class PracticalRounds:
+    """Rounds of the practical variant, about a pass at a time; an iteration is a round."""
+
+    plan = None
+    primal: PrimalPoint = "conjugate"
+
+    def __init__(
+        self, problem: Problem, nodes: int, batch_size: int, rng: np.random.Generator
+    ) -> None:
+        checks.count("batch_size", batch_size, 1, None, "It is the number of steps in a round.")
+        labels = Distributed(nodes, 1).bind(problem).labels
+        self._first = np.searchsorted(labels, np.arange(nodes + 1))  # of each node
+        self._batch_size, self._rng = batch_size, rng
+        self._rounds = max(1, problem.n // (nodes * batch_size))
+        local = copy(problem)
+        local.lam = problem.lam / nodes
+        self._engine = CompiledEngine(Plan.of(local, Uniform()), tracked=False)
+
+    def advance(self, state: State, wanted: float, target: float) -> None:
+        """Do rounds of about one pass together."""
+        nodes, m = self._first.size - 1, self._batch_size
+        for _ in range(self._rounds):
+            before = state.abar.copy()
+            for first, after in zip(self._first[:-1], self._first[1:], strict=True):
+                chosen = self._rng.integers(first, after, size=m)
+                node = replace(state, abar=before.copy())  # alpha is shared: nodes own their parts
+                self._engine.advance(node, IndexSets.of_equal_size(chosen[:, None]))
+                state.abar += (node.abar - before) / nodes
+            state.iteration += 1
+            state.visited += nodes * m
+
+    def refresh(self, state: State, certificate: Certificate) -> None:
+        """Take over abar from scratch."""
+        state.abar[:] = certificate.abar

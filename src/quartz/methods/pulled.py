@@ -1,0 +1,180 @@
+"""Steps whose primal point is pulled towards abar: what SPDC and SAGA have in common.
+
+With xbar^t = x^t + theta (x^t - x^{t-1}) and a random set S of m examples,
+
+    alpha_i^{t+1} = the method's dual step at A_i' xbar^t,  i in S
+    x^{t+1} = argmin lam g(x) - <lam abar^t + 1/m sum_{i in S} A_i (alpha_i^{t+1} - alpha_i^t), x>
+                     + ||x - x^t||^2 / (2 tau).
+
+For L2 an iteration costs O(nnz): a coordinate of x that is not touched moves towards abar_j, which
+stays, by the factor 1 / (1 + lam tau) in each iteration, and is brought up to date when it is read.
+For any other g an iteration costs O(d) more.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from quartz.arrays import Array
+from quartz.kernels.arguments import Examples
+from quartz.kernels.compile import specialize
+from quartz.kernels.rows import column, row_parts, row_start
+from quartz.kernels.updates import update, update_parts
+from quartz.methods.base import MiniBatchSteps
+from quartz.problem import Problem
+from quartz.regularizers import L2
+from quartz.samplings import IndexSets
+from quartz.solvers.engine import loss_parts
+from quartz.solvers.plan import Option
+from quartz.solvers.state import State
+
+
+class PulledSteps(MiniBatchSteps):
+    """A method gives its step sizes.
+
+    Attributes
+    ----------
+    option : {1, 2}
+        Dual step: 1 a proximal one of size sigma, 2 alpha_i = -phi_i'.
+    tau, sigma : float
+        Primal and dual step size.
+    theta : float
+        Momentum.
+    """
+
+    option: Option = 1
+    tau: float
+    sigma: float = np.inf
+    theta: float = 0.0
+
+    def __init__(
+        self, name: str, problem: Problem, batch_size: int, rng: np.random.Generator
+    ) -> None:
+        super().__init__(name, problem, batch_size, rng)
+        self._previous = np.empty(0)
+        self._is_l2 = isinstance(problem.regularizer, L2)
+        weighted = problem.weights is not None
+        self._kernel = specialize(
+            pulled_rows,
+            loss_parts(problem)
+            | row_parts(self._rows)
+            | update_parts(self.option, weighted, componentwise=False),
+        )
+
+    def _run(self, state: State, sets: IndexSets) -> None:
+        if not self._previous.size:
+            self._previous = state.w.copy()
+        if self._is_l2:
+            self._run_lazily(state, sets)
+        else:
+            reference(self, state, self._previous, sets)
+
+    def _run_lazily(self, state: State, sets: IndexSets) -> None:
+        problem = self.problem
+        last = np.zeros(problem.data.d, dtype=np.int64)
+        shrink = 1.0 / (1.0 + problem.lam * self.tau)
+        self._kernel(
+            sets.indptr,
+            sets.indices,
+            self.theta,
+            shrink,
+            shrink * self.tau / self.batch_size,
+            1.0 / self.sigma,
+            1.0 / (problem.lam * problem.n),
+            np.empty(self.batch_size),
+            Examples(
+                self._rows, problem.y, self._weights, state.alpha, np.broadcast_to(1.0, problem.n)
+            ),
+            problem.loss,
+            _Vectors(state.w, self._previous, last, state.abar),
+        )
+
+
+def reference(steps: PulledSteps, state: State, previous: Array, sets: IndexSets) -> None:
+    """Do one iteration for each set, line by line, for any g; `previous` is x^{t-1}."""
+    problem, tau, data = steps.problem, steps.tau, steps.problem.data
+    proximal = problem.strengthened(1.0 / tau)
+    x = state.w
+    for t in range(len(sets)):
+        look_ahead = x + steps.theta * (x - previous)
+        change = np.zeros_like(x)
+        for i in sets[t]:
+            old = state.alpha[i]
+            prediction = data.predict_one(i, look_ahead)
+            if steps.option == 1:
+                state.alpha[i] = problem.step_one(i, old, prediction, 1.0 / steps.sigma)
+            else:
+                state.alpha[i] = -problem.gradient_one(i, prediction)
+            data.accumulate(i, state.alpha[i] - old, change)
+        previous[:] = x
+        pull = problem.lam * state.abar + change / steps.batch_size
+        x[:] = proximal.conjugate_point((x / tau + pull) / proximal.lam)
+        state.abar += change / (problem.lam * problem.n)
+
+
+class _Vectors(NamedTuple):
+    """x_j and its previous value are those of iteration `last`."""
+
+    x: Array
+    previous: Array
+    last: Array
+    abar: Array
+
+
+def pulled_rows(
+    indptr: Array,
+    indices: Array,
+    theta: float,
+    shrink: float,
+    primal_step: float,
+    q: float,
+    inverse: float,
+    pending: Array,
+    examples: Examples,
+    loss: Any,
+    vectors: Any,
+) -> None:
+    """Iterate over the sets, for L2 and one column; ends with all coordinates up to date."""
+    rows, y, weights, alpha, _ = examples
+    one = np.uint64(1)
+    sets = indptr.size - 1
+    for t in range(sets):
+        first, after = indptr[t], indptr[t + 1]
+        for k in range(first, after):
+            i = np.uint64(indices[k])
+            start, stop = row_start(rows, i), row_start(rows, i + one)
+            a, position = 0.0, start
+            while position < stop:
+                j = column(rows, position, start)
+                _catch_up(vectors, j, t, shrink)
+                x = vectors.x[j]
+                a += rows.values[position] * (x + theta * (x - vectors.previous[j]))
+                position += one
+            pending[k - first] = update(loss, alpha[i], a, y[i], weights[i], q, 1.0, 1.0)
+        for k in range(first, after):
+            i = np.uint64(indices[k])
+            start, stop = row_start(rows, i), row_start(rows, i + one)
+            change = pending[k - first] - alpha[i]
+            alpha[i] = pending[k - first]
+            position = start
+            while position < stop:
+                j = column(rows, position, start)
+                _catch_up(vectors, j, t + 1, shrink)  # before abar_j changes
+                delta = rows.values[position] * change
+                vectors.x[j] += primal_step * delta
+                vectors.abar[j] += inverse * delta
+                position += one
+    for j in range(vectors.x.size):
+        _catch_up(vectors, j, sets, shrink)
+
+
+def _catch_up(vectors: Any, j: Any, now: int, shrink: float) -> None:
+    """Bring x_j to iteration `now`: its distance from abar_j shrinks each time."""
+    waited = now - vectors.last[j]
+    if waited > 0:
+        distance = vectors.x[j] - vectors.abar[j]
+        if waited > 1:
+            distance *= shrink ** (waited - 1)
+        vectors.previous[j] = vectors.abar[j] + distance
+        vectors.x[j] = vectors.abar[j] + shrink * distance
+        vectors.last[j] = now

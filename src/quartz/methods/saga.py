@@ -1,0 +1,43 @@
+"""SAGA (Defazio, Bach and Lacoste-Julien, 2014), a primal method, for reference.
+
+It keeps the gradients phi_i'(A_i' w) of old points, here -alpha_i, and steps with a random i by
+
+    w^+ = prox_{eta lam g}(w - eta (A_i (phi_i'(A_i' w) + alpha_i) - lam abar)),   eta = 1 / (3 L),
+
+L = R^2 / gamma: the steps of :mod:`quartz.methods.pulled` with m = 1, no momentum, and the dual
+step alpha_i = -phi_i'(A_i' w). The source puts the strong convexity into the losses. Ours is in
+lam g, and its argument then gives, with V = ||w - w*||^2 + 4 eta^2 sum_i ||A_i (alpha_i -
+alpha_i*)||^2 and N the mean of ||A_i (phi_i'(A_i' w) + alpha_i*)||^2,
+
+    E V^+ <= max((1 + eta lam)^{-2}, 1 - 1/(2n)) V:
+
+a proximal step contracts by 1 / (1 + eta lam); convexity takes 2 eta N / L off the distance, and
+the variance adds at most eta^2 (2 N + 2/n sum_i ||A_i (alpha_i - alpha_i*)||^2); each term of the
+sum is replaced with probability 1/n, which adds 4 eta^2 N; and 2 eta / L = 6 eta^2.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from quartz.methods.pulled import PulledSteps
+from quartz.problem import Problem
+
+
+@dataclass(frozen=True)
+class SAGA:
+    """SAGA with the source's step size."""
+
+    def steps(self, problem: Problem, rng: np.random.Generator) -> "SAGASteps":
+        """Return its steps for a problem."""
+        return SAGASteps(problem, rng)
+
+
+class SAGASteps(PulledSteps):
+    """Steps of SAGA; tau is eta."""
+
+    option = 2
+
+    def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
+        super().__init__("SAGA", problem, 1, rng)
+        self.tau = self.gamma / (3.0 * self.largest_norm)
