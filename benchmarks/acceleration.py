@@ -16,8 +16,9 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks import compare, datasets
+from benchmarks import compare
 from quartz import Problem, solve
+from quartz.experiments import datasets
 
 LAMS = {
     "1/n": lambda n: 1 / n,
@@ -116,7 +117,7 @@ def summary(results):
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", nargs="+", choices=datasets.NAMES, default=datasets.NAMES)
+    parser.add_argument("--data", nargs="+", choices=datasets.BENCHMARKED, default=datasets.NAMES)
     parser.add_argument("--losses", nargs="+", choices=list(compare.LOSSES))
     parser.add_argument("--lams", nargs="+", choices=list(LAMS), default=list(LAMS))
     parser.add_argument("--repeats", type=int, default=3)

@@ -24,8 +24,9 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks import datasets, peers, pictures
+from benchmarks import peers, pictures
 from quartz import Problem, losses, solve
+from quartz.experiments import datasets
 
 TARGETS = (1e-3, 1e-6, 1e-9)
 LOSSES = {
@@ -255,7 +256,7 @@ def summary(results):
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a small part, under 3 minutes")
-    parser.add_argument("--data", nargs="+", choices=datasets.NAMES)
+    parser.add_argument("--data", nargs="+", choices=datasets.BENCHMARKED)
     parser.add_argument("--losses", nargs="+", choices=list(LOSSES))
     parser.add_argument("--lams", nargs="+", choices=list(LAMS))
     parser.add_argument("--mode", choices=list(MODES), default="default", help="of Quartz")
@@ -268,7 +269,7 @@ def main(arguments=None):
     quick = (
         QUICK
         if options.quick
-        else {"data": datasets.NAMES, "losses": list(LOSSES), "lams": list(LAMS)}
+        else {"data": datasets.BENCHMARKED, "losses": list(LOSSES), "lams": list(LAMS)}
     )
     missing = peers.find_missing()
     threadpool_limits(1)  # after the imports, which load their own thread pools

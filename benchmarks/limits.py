@@ -13,10 +13,10 @@ import tracemalloc
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks import datasets
 from benchmarks.plain_c import plain_epoch
 from benchmarks.timing import best_of, in_turn
 from quartz import Plan, Problem, losses, samplings, solve
+from quartz.experiments import datasets
 from quartz.samplings import IndexSets
 from quartz.solvers import State
 from quartz.solvers.engine import CompiledEngine
@@ -48,7 +48,7 @@ def epoch_of(X, y, loss):
 
 def streaming():
     print("full epochs in units of one in-order X @ w by SciPy (in turn, best of 20)")
-    for name in datasets.NAMES:
+    for name in datasets.BENCHMARKED:
         try:
             X, y = datasets.load(name)
         except FileNotFoundError as error:

@@ -1,0 +1,107 @@
+"""Figure [fig:ex1IU]: importance sampling, and primal steps of theta, 10 theta and 100 theta."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from quartz import Problem, losses, methods, samplings
+from quartz.arrays import Array
+from quartz.experiments import datasets
+from quartz.experiments.base import Experiment, Row, Task, distinct, markdown, where
+from quartz.experiments.measure import gap_curve
+from quartz.experiments.style import legend, line, panels
+
+LAMS = {"cov1": 1e-6, "w8a": 1e-5, "ijcnn1": 1e-5}
+PASSES = {"cov1": 150, "w8a": 900, "ijcnn1": 150}
+FACTORS = (1, 10, 100)
+TARGET = 1e-5  # relative gap at which passes are compared
+SERIAL = {"U": samplings.Uniform(), "IP": samplings.Importance()}
+RIVALS = {"Prox-SDCA": methods.ProxSDCA(), "Iprox-SDCA": methods.IproxSDCA()}
+
+
+class Importance(Experiment):
+    """Squared hinge, gamma = 1, L2: Quartz-U, Quartz-IP, Prox-SDCA and Iprox-SDCA."""
+
+    name = "importance"
+    title = "Uniform and importance sampling, Quartz and SDCA"
+
+    def tasks(self, quick: bool) -> Iterator[Task]:
+        rows = 5000 if quick else None
+        for data in LAMS:
+            passes = PASSES[data] // (3 if quick else 1)
+            for seed in range(1 if quick else 3):
+                for name, sampling in SERIAL.items():
+                    for factor in FACTORS:
+                        key = {"data": data, "method": f"Quartz-{name}", "factor": factor}
+                        options = {
+                            "sampling": sampling,
+                            "primal": "quartz",
+                            "primal_step_factor": float(factor),
+                        }
+                        run = partial(_curve, data, passes, rows, seed, options)
+                        yield Task(key | {"seed": seed}, run)
+                for name, method in RIVALS.items():
+                    key = {"data": data, "method": name, "factor": 0, "seed": seed}
+                    yield Task(key, partial(_curve, data, passes, rows, seed, {"method": method}))
+
+    def draw(self, rows: list[Row]) -> Figure:
+        figure, axes = panels(len(FACTORS), len(LAMS), sharex="col", sharey=True)
+        for axis_row, factor in zip(axes, FACTORS, strict=True):
+            for axis, data in zip(axis_row, LAMS, strict=True):
+                for k, name in enumerate(("Quartz-U", "Quartz-IP", *RIVALS)):
+                    runs = where(rows, data=data, method=name)
+                    runs = [run for run in runs if run["factor"] in (0, factor)]
+                    axis.semilogy(*mean_curve(runs), label=name, **line(k, marked=False))
+                step = "theta" if factor == 1 else f"{factor} theta"
+                axis.set_title(f"{data}, lam = {LAMS[data]:g}, primal step {step}", fontsize=10)
+                axis.set_ylim(1e-13, 3)
+        for axis in axes[-1]:
+            axis.set_xlabel("passes")
+        for axis in axes[:, 0]:
+            axis.set_ylabel("relative gap")
+        legend(axes[0][0])
+        return figure
+
+    def summary(self, rows: list[Row]) -> str:
+        table = []
+        for data in distinct(rows, "data"):
+            entry: Row = {"data": data}
+            for name in ("Quartz-U", "Quartz-IP"):
+                for factor in FACTORS:
+                    runs = where(rows, data=data, method=name, factor=factor)
+                    label = name if factor == 1 else f"{name}, {factor} theta"
+                    entry[label] = passes_to(runs, TARGET)
+            for name in RIVALS:
+                entry[name] = passes_to(where(rows, data=data, method=name), TARGET)
+            table.append(entry)
+        shown = [{k: v if v == v else "-" for k, v in entry.items()} for entry in table]
+        return f"Passes to a relative gap of {TARGET:g}, mean over seeds:\n\n{markdown(shown)}"
+
+
+def mean_curve(runs: list[Row]) -> tuple[list[float], Array]:
+    """Passes, and the geometric mean of the gaps."""
+    length = min(len(run["gap"]) for run in runs)
+    logs = np.mean([np.log(run["gap"][:length]) for run in runs], axis=0)
+    return runs[0]["passes"][:length], np.exp(logs)
+
+
+def passes_to(runs: list[Row], target: float) -> float:
+    """Mean over runs of the first pass at which the gap is at most the target; NaN if missed."""
+    found = [
+        next((p for p, gap in zip(r["passes"], r["gap"], strict=True) if gap <= target), np.nan)
+        for r in runs
+    ]
+    return float(np.mean(found))
+
+
+def _curve(
+    data: str, passes: int, most_rows: int | None, seed: int, options: dict[str, Any]
+) -> Row:
+    X, y = datasets.load(data, most_rows)
+    n_of_paper = {"cov1": 522_911, "w8a": 49_749, "ijcnn1": 49_990}[data]
+    lam = LAMS[data] * n_of_paper / X.shape[0]  # fewer rows: the same lam n
+    problem = Problem(X, y, losses.SquaredHinge(gamma=1.0), lam)
+    return gap_curve(problem, passes, seed=seed, **options)
