@@ -93,8 +93,8 @@ class Batch(Experiment):
             f"{markdown(table)}\n\nPractical over theoretical speedup, all {len(all_ratios)} "
             f"points: median {np.median(all_ratios):.3f}, lowest {min(all_ratios):.3f}, highest "
             f"{max(all_ratios):.3f}.\n\n"
-            "Practical speedup over tau for tau <= 2 + lam gamma n / max, at the lowest (theory says "
-            "0.5 or more on any data, 1 on fully sparse ones): "
+            "Practical speedup over tau for tau <= 2 + lam gamma n / max, at the lowest (theory "
+            "says 0.5 or more on any data, 1 on fully sparse ones): "
             + ", ".join(f"{data} {min(shares):.2f}" for data, shares in linear.items())
             + "."
         )

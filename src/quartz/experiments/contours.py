@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from quartz import theory
 from quartz.arrays import Array
 from quartz.experiments.base import Experiment, Row, Task
-from quartz.experiments.style import panels
+from quartz.experiments.style import legend, panels
 
 N, LAM = 10**6, 1e-3
 OMEGAS = (10**2, 10**4, 10**6)
@@ -59,8 +59,9 @@ def draw_contours(
     lines = axis.contour(columns, rows, values, levels=levels, colors="black", linewidths=0.9)
     axis.clabel(lines, fmt=lambda level: f"{2**level:,.0f}", fontsize=7, inline_spacing=1)
     ends = np.array([max(1, np.sqrt(n) / max(rows)), min(max(columns), np.sqrt(n))])
-    axis.plot(ends, np.sqrt(n) / ends, color="#d55e00", linestyle="--", linewidth=2, label="c tau = sqrt(n)")
-    axis.legend(fontsize=8, loc="lower left")
+    look = {"color": "#d55e00", "linestyle": "--", "linewidth": 2}
+    axis.plot(ends, np.sqrt(n) / ends, label="c tau = sqrt(n)", **look)
+    legend(axis, loc="upper right")
 
 
 def spread_along_products(
