@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -59,7 +60,7 @@ def draw_contours(
     lines = axis.contour(columns, rows, values, levels=levels, colors="black", linewidths=0.9)
     axis.clabel(lines, fmt=lambda level: f"{2**level:,.0f}", fontsize=7, inline_spacing=1)
     ends = np.array([max(1, np.sqrt(n) / max(rows)), min(max(columns), np.sqrt(n))])
-    look = {"color": "#d55e00", "linestyle": "--", "linewidth": 2}
+    look: dict[str, Any] = {"color": "#d55e00", "linestyle": "--", "linewidth": 2}
     axis.plot(ends, np.sqrt(n) / ends, label="c tau = sqrt(n)", **look)
     legend(axis, loc="upper right")
 
