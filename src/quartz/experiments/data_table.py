@@ -49,7 +49,7 @@ def _describe(name: str) -> Row:
         "d": X.shape[1],
         "sparsity, %": 100 * X.nnz / (X.shape[0] * X.shape[1]),
         "omega-tilde": float(theory.omega_tilde(data, tau=2)),
-        "max ||A_i||^2": float(norms.max()),
-        "mean ||A_i||^2": float(norms.mean()),
+        "largest squared norm": float(norms.max()),
+        "mean squared norm": float(norms.mean()),
         "positive, %": 100 * float(np.mean(y > 0)),
     }

@@ -29,8 +29,8 @@ FILES: dict[str, tuple[str, Callable[[Array], Array]]] = {
 GENERATED: dict[str, tuple[int, Callable[[int], tuple[Any, Array]]]] = {
     # name -> n, and what makes so many rows
     "ccat-like": (200_000, lambda n: text_like(n, 47_000, 0.0016)),  # a quarter of it
-    "ccat-like-full": (781_265, lambda n: text_like(n, 47_236, 0.0016)),
-    "astro-ph-like": (29_882, lambda n: text_like(n, 99_757, 0.0008)),
+    "ccat-like-full": (781_265, lambda n: text_like(n, 47_236, 0.0013)),  # 0.16 %
+    "astro-ph-like": (29_882, lambda n: text_like(n, 99_757, 0.00065)),  # 0.08 %
     "webspam-like": (350_000, lambda n: unigrams_like(n, 254, 0.3352)),
     "fully sparse": (10_000, lambda n: shared_by(1, n)),
     "fully dense": (10_000, lambda n: shared_by(n, n)),
@@ -80,7 +80,7 @@ def unigrams_like(n: int, d: int, density: float, seed: int = 0) -> tuple[Any, A
     blocks = np.array_split(np.arange(n), max(1, n // 20_000))  # a dense matrix would be too large
     counts = [rng.poisson(scale * lengths[b, None] * frequency) for b in blocks]
     X = _unit_rows(sp.csr_array(sp.vstack([sp.csr_array(c.astype(np.float64)) for c in counts])))
-    return X, _labels(X, rng, sparsity=1.0)
+    return X, _labels(X, rng, sparsity=1.0, balanced=True)
 
 
 def shared_by(omega: int, n: int, width: int = 20, seed: int = 0) -> tuple[Any, Array]:
@@ -124,6 +124,7 @@ def _unit_rows(X: Any) -> Any:
     return sp.csr_array(sp.diags_array(1 / norms) @ X)
 
 
-def _labels(X: Any, rng: np.random.Generator, sparsity: float) -> Array:
+def _labels(X: Any, rng: np.random.Generator, sparsity: float, balanced: bool = False) -> Array:
     truth = rng.normal(size=X.shape[1]) * (rng.random(X.shape[1]) < sparsity)
-    return np.where(X @ truth + 0.1 * rng.normal(size=X.shape[0]) > 0, 1.0, -1.0)
+    scores = X @ truth + 0.1 * rng.normal(size=X.shape[0])
+    return np.where(scores > (np.median(scores) if balanced else 0), 1.0, -1.0)
