@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
 
-.PHONY: demo test lint format bench clean
+.PHONY: demo test lint format bench figures clean
 
 demo: $(INSTALLED)
 	$(BIN)/python examples/demo.py
@@ -19,6 +19,10 @@ lint: $(INSTALLED)
 # Against other solvers: hours; `make bench BENCH=--quick` takes under three minutes.
 bench: .venv/bench
 	$(BIN)/python -m benchmarks.compare $(BENCH)
+
+# The paper's tables and figures: hours, resumable; `make figures FIGURES=--quick` takes minutes.
+figures: $(INSTALLED)
+	$(BIN)/python -m quartz.experiments $(FIGURES)
 
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix .
