@@ -8,6 +8,7 @@ from quartz.experiments.contours import Contours
 from quartz.experiments.data_table import DataTable
 from quartz.experiments.distributed import Distributed
 from quartz.experiments.features import Features
+from quartz.experiments.gaps import Gaps
 from quartz.experiments.importance import Importance
 from quartz.experiments.regimes import Regimes
 from quartz.experiments.speedup import Speedup
@@ -23,6 +24,7 @@ _LIST: list[Experiment] = [
     Batch(),
     Distributed(),
     Beyond(),
+    Gaps(),
     Methods(),
     Regimes(),
 ]

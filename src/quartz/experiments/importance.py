@@ -97,11 +97,15 @@ def passes_to(runs: list[Row], target: float) -> float:
     return float(np.mean(found))
 
 
+def problem_of_paper(data: str, most_rows: int | None) -> Problem:
+    """Return the problem of the figure; on fewer rows it has the same lam n."""
+    X, y = datasets.load(data, most_rows)
+    n_of_paper = {"cov1": 522_911, "w8a": 49_749, "ijcnn1": 49_990}[data]
+    lam = LAMS[data] * n_of_paper / X.shape[0]
+    return Problem(X, y, losses.SquaredHinge(gamma=1.0), lam)
+
+
 def _curve(
     data: str, passes: int, most_rows: int | None, seed: int, options: dict[str, Any]
 ) -> Row:
-    X, y = datasets.load(data, most_rows)
-    n_of_paper = {"cov1": 522_911, "w8a": 49_749, "ijcnn1": 49_990}[data]
-    lam = LAMS[data] * n_of_paper / X.shape[0]  # fewer rows: the same lam n
-    problem = Problem(X, y, losses.SquaredHinge(gamma=1.0), lam)
-    return gap_curve(problem, passes, seed=seed, **options)
+    return gap_curve(problem_of_paper(data, most_rows), passes, seed=seed, **options)
