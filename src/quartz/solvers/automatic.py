@@ -5,8 +5,9 @@ lam, acceleration comes first, or Newton steps if one solves the problem; else p
 d >= n the rows may be nearly orthogonal, and then plain epochs are fast whatever the bound says.)
 From how fast the estimate of the gap falls follows how many passes are still to go; where
 these are many, Newton steps take over if they are cheaper by a rough count of operations, else
-acceleration. Where acceleration turns out not to pay, plain epochs go on from the better of the two
-dual points, and the next attempt waits longer.
+acceleration. Where this seems slow, some plain passes are tried. Unless they soon regain the gap
+that acceleration had, it resumes where it stood; if they do, or if it has lost dual value, plain
+epochs go on, and the next attempt waits longer.
 
 All decisions depend on counts and estimates, never on clocks: the same seed gives the same run.
 """
@@ -34,7 +35,8 @@ FEW = 6.0  # passes still to go that are not worth a change
 ROOTS = 4.0  # roots of the passes to go, which acceleration will need instead
 TRIAL = 20.0  # passes of acceleration after which there must not be too many to go
 MANY, MANY_NOT_SMOOTH = 60.0, 200.0  # which are these; losses that are not smooth take long anyway
-ENOUGH = 3.0  # plain passes, whose gain acceleration must have made to have paid
+SHARE, SHARE_NOT_SMOOTH = 0.1, 0.3  # of its passes, in which plain ones must regain its gap
+SOON = 1.5  # passes: or are about to
 PATIENCE = 4.0  # growth of the wait after each attempt that did not pay, of the trial if it did
 HARD = 4.0  # median of v_i / (gamma_i n lam), from which plain epochs need not be tried first
 MOST_NEWTON_STEPS = 40
@@ -70,12 +72,14 @@ class AutomaticSteps:
         self._current: _Method = epochs
         self._newton_passes = newton_passes(self.plan.problem) if with_newton else np.inf
         self._can_accelerate = hasattr(self.plan.problem.regularizer, "weakened")
-        self._too_many = MANY if self.plan.problem.loss.gamma > 0 else MANY_NOT_SMOOTH
+        smooth = self.plan.problem.loss.gamma > 0
+        self._too_many = MANY if smooth else MANY_NOT_SMOOTH
+        self._share = SHARE if smooth else SHARE_NOT_SMOOTH
         self._pace = _Pace()
         self._began = self._hold = 0.0  # passes when the current method began; when to try again
         self._wait, self._trial = 0.0, TRIAL
-        self._dual = -np.inf  # after the last plain pass, where it was needed
-        self._cycle: _Cycle | None = None
+        self._before = _Before(-np.inf, np.empty(0))
+        self._paused: _Paused | None = None
         self._begun = False
 
     @property
@@ -110,9 +114,7 @@ class AutomaticSteps:
         if isinstance(problem.loss, Squared) and self._newton_passes < MOST_FIRST_PASSES:
             self._change(NewtonSteps(problem), 0.0)
         elif self._can_accelerate:
-            dual = problem.dual_at(state.alpha, state.abar)
-            self._cycle = _Cycle(dual, 0.0, state.alpha.copy())
-            self._change(accelerate(self._epochs), 0.0)
+            self._accelerate(state, 0.0)
 
     def _is_hard(self) -> bool:
         problem = self.plan.problem
@@ -122,7 +124,8 @@ class AutomaticSteps:
         return bool(np.median(conditions) >= HARD)
 
     def _choose(self, state: State, passes: float, estimate: float, target: float) -> None:
-        if isinstance(self._current, NewtonSteps):
+        method = self._current
+        if isinstance(method, NewtonSteps):
             if estimate == np.inf or state.iteration - self._began > MOST_NEWTON_STEPS:
                 self._newton_passes = np.inf
                 self._change(self._epochs, passes)
@@ -132,49 +135,66 @@ class AutomaticSteps:
             remaining = np.inf
         else:
             remaining = (np.log(estimate) - np.log(max(target, 1e-300))) / rate
-        if self._current is self._epochs:
-            self._after_plain(state, passes, remaining)
+        if not isinstance(method, ProximalPoints):
+            self._after_plain(state, passes, estimate, remaining)
         elif rate is not None and self._newton_passes < remaining:
             self._begin_newton(state)
         elif passes - self._began >= self._trial and remaining > self._too_many:
-            self._change(self._epochs, passes)
+            most = state.most_visited / self.plan.problem.n
+            if passes + PROBE < most:  # a run should not end within a trial
+                vectors = state.alpha.copy(), state.abar.copy(), state.w.copy()
+                self._paused = _Paused(method, estimate, passes - self._began, *vectors)
+                self._change(self._epochs, passes)
 
-    def _after_plain(self, state: State, passes: float, remaining: float) -> None:
+    def _after_plain(self, state: State, passes: float, estimate: float, remaining: float) -> None:
         known = np.isfinite(remaining)
-        if self._cycle is not None:
-            if passes - self._began >= PROBE:
-                self._judge(self._cycle, state, passes)
+        if self._paused is not None:
+            least = max(PROBE, self._share * self._paused.passes)
+            lost = np.log(estimate) - np.log(self._paused.estimate)
+            soon = remaining <= FEW or lost <= SOON * (self._pace.rate() or 0.0)
+            over = passes - self._began >= least and not soon
+            self._judge(self._paused, state, passes, estimate, over)
         elif known and self._newton_passes < min(remaining, ROOTS * np.sqrt(remaining)):
             self._begin_newton(state)
-        elif remaining > FEW and passes >= self._hold and self._can_accelerate:
-            before, self._dual = self._dual, self.plan.problem.dual_at(state.alpha, state.abar)
-            if known and np.isfinite(before):
-                self._cycle = _Cycle(self._dual, self._dual - before, state.alpha.copy())
-                self._dual = -np.inf
-                self._change(accelerate(self._epochs), passes)
+        elif known and remaining > FEW and passes >= self._hold and self._can_accelerate:
+            self._accelerate(state, passes)
 
-    def _judge(self, cycle: "_Cycle", state: State, passes: float) -> None:
-        """See what acceleration achieved, by the dual value, which plain epochs never decrease.
+    def _accelerate(self, state: State, passes: float) -> None:
+        self._remember(state)
+        self._change(accelerate(self._epochs), passes)
 
-        The estimate of the gap is of no use here: with rows of very different norms it jumps.
+    def _remember(self, state: State) -> None:
+        dual = self.plan.problem.dual_at(state.alpha, state.abar)
+        self._before = _Before(dual, state.alpha.copy())
+
+    def _judge(
+        self, paused: "_Paused", state: State, passes: float, estimate: float, over: bool
+    ) -> None:
+        """Whether plain passes have regained the gap of acceleration, or it has lost dual value.
+
+        Plain epochs never decrease that, while the gap jumps with rows of very different norms.
         """
-        self._cycle = None
-        gain = self.plan.problem.dual_at(state.alpha, state.abar) - cycle.dual
-        if gain >= ENOUGH * cycle.gain * self._trial / TRIAL:
+        lost = self.plan.problem.dual_at(state.alpha, state.abar) < self._before.dual
+        if estimate <= paused.estimate or (over and lost):
+            self._paused = None
+            if lost:
+                state.alpha[:] = self._before.alpha
+                state.abar[:] = self.plan.problem.abar(state.alpha)
+                self._epochs.wake()
+            self._trial, self._wait = TRIAL, max(TRIAL, PATIENCE * self._wait)
+            self._hold = passes + self._wait
+        elif over:
+            self._paused = None
+            self._remember(state)
             self._wait /= 2
             self._trial *= PATIENCE
-            return
-        if gain < 0:
-            state.alpha[:] = cycle.alpha
-            state.abar[:] = self.plan.problem.abar(state.alpha)
+            state.alpha[:], state.abar[:], state.w = paused.alpha, paused.abar, paused.w
             self._epochs.wake()
-        self._trial, self._wait = TRIAL, max(TRIAL, PATIENCE * self._wait)
-        self._hold = passes + self._wait
+            self._change(paused.method, passes)
 
     def _begin_newton(self, state: State) -> None:
         if self._current is self._epochs:
             state.w = self.plan.problem.conjugate_point(state.abar).copy()
-        self._cycle = None
         self._change(NewtonSteps(self.plan.problem), state.iteration)
 
     def _change(self, method: _Method, began: float) -> None:
@@ -186,12 +206,22 @@ class AutomaticSteps:
             self._epochs.wake()  # all has changed for those who sleep
 
 
-class _Cycle(NamedTuple):
-    """Where acceleration began."""
+class _Before(NamedTuple):
+    """Where plain epochs were when acceleration began or went on."""
 
     dual: float
-    gain: float  # of the last plain pass before it
     alpha: Array
+
+
+class _Paused(NamedTuple):
+    """Where acceleration stands while plain passes are tried."""
+
+    method: ProximalPoints
+    estimate: float
+    passes: float
+    alpha: Array
+    abar: Array
+    w: Array
 
 
 class _Pace:
