@@ -117,7 +117,7 @@ def summary(results):
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", nargs="+", choices=datasets.BENCHMARKED, default=datasets.NAMES)
+    parser.add_argument("--data", nargs="+", choices=datasets.BENCHMARKED)
     parser.add_argument("--losses", nargs="+", choices=list(compare.LOSSES))
     parser.add_argument("--lams", nargs="+", choices=list(LAMS), default=list(LAMS))
     parser.add_argument("--repeats", type=int, default=3)
@@ -130,7 +130,7 @@ def main(arguments=None):
     limits = dict.fromkeys(MODES, options.limit) | {"plain": options.plain_limit}
     results = json.loads(options.out.read_text())["results"] if options.out.exists() else []
     done = {(r["data"], r["loss"], r["lam"]) for r in results}
-    for name in options.data:
+    for name in options.data or datasets.BENCHMARKED:
         X, y = datasets.load(name)
         for loss in options.losses or compare.LOSSES:
             for lam in options.lams:

@@ -12,7 +12,7 @@ from quartz.experiments.__main__ import main
 from quartz.experiments.all import EXPERIMENTS
 from quartz.experiments.base import Experiment, Task
 from quartz.experiments.contours import spread_along_products
-from quartz.experiments.measure import iterations_to, measured, speedups
+from quartz.experiments.measure import gap_curve, iterations_to, measured, speedups
 from quartz.experiments.runner import run
 from quartz.samplings import Nice, Uniform
 
@@ -43,15 +43,15 @@ def test_a_run_that_was_cut_off_goes_on(tmp_path):
     again = Squares()
     assert run(again, tmp_path, quick=True, progress=False) == "4 rows"
     assert again.ran == [2, 3]
-    assert "4 rows" in (tmp_path / "squares.md").read_text()
-    assert len(json.loads((tmp_path / "squares.json").read_text())) == 4
-    with (tmp_path / "squares.csv").open() as file:
+    assert "4 rows" in (tmp_path / "squares-quick.md").read_text()
+    assert len(json.loads((tmp_path / "squares-quick.json").read_text())) == 4
+    with (tmp_path / "squares-quick.csv").open() as file:
         lines = list(csv.DictReader(file))
     assert [line["square"] for line in lines] == ["0", "1", "1", "4", "4", "9", "9", "16"]
 
 
 def test_results_of_other_sizes_are_kept_but_not_shown(tmp_path):
-    path = tmp_path / "squares.json"
+    path = tmp_path / "squares-quick.json"
     path.write_text(json.dumps([{"key": {"k": 99}, "result": {"x": [0], "square": [0]}}]))
     assert run(Squares(), tmp_path, quick=True, progress=False) == "4 rows"
     assert len(json.loads(path.read_text())) == 5
@@ -61,14 +61,43 @@ def test_command_line(tmp_path, capsys, monkeypatch):
     assert main(["speedup", "contours", "--quick", "--out", str(tmp_path)]) == 0
     assert "at least 0.501 tau" in capsys.readouterr().out
     names = {path.name for path in tmp_path.iterdir()}
-    assert {"speedup.png", "speedup.csv", "speedup.json", "speedup.md", "contours.png"} <= names
+    files = {f"speedup-quick.{end}" for end in ("png", "csv", "json", "md")}
+    assert files | {"contours-quick.png"} <= names
     with pytest.raises(SystemExit):
         main(["no-such"])
     assert "there are data, tables" in capsys.readouterr().err
     monkeypatch.delenv("QUARTZ_DATA_DIR", raising=False)
     datasets.load.cache_clear()
-    assert main(["importance", "--quick", "--out", str(tmp_path)]) == 0
-    assert "left out" in capsys.readouterr().err
+    assert main(["importance", "--quick", "--out", str(tmp_path)]) == 1
+    assert "set QUARTZ_DATA_DIR" in capsys.readouterr().err
+    (tmp_path / "speedup.json").write_text("{")
+    assert main(["speedup", "--out", str(tmp_path)]) == 1
+    assert "Delete it" in capsys.readouterr().err
+    assert main(["speedup", "--out", str(tmp_path / "speedup.json")]) == 1
+
+
+def test_points_without_data_are_left_out(tmp_path, capsys):
+    class Partly(Squares):
+        def square(self, k):
+            if k % 2:
+                raise datasets.MissingDataError("odd.bz2 not found")
+            return super().square(k)
+
+    assert run(Partly(), tmp_path, quick=True, progress=False) == "2 rows"
+    assert "odd.bz2 not found" in capsys.readouterr().err
+
+
+def test_ctrl_c_within_solve_keeps_no_half_result(tmp_path):
+    problem = Problem(*datasets.shared_by(64, 64), losses.SmoothedHinge(), lam=1e-6)
+
+    def interrupt(state, certificate):
+        if state.iteration > 0:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        iterations_to(problem, 1e-9, 500, sampling=Uniform(), callback=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        gap_curve(problem, 500, sampling=Uniform(), callback=interrupt)
 
 
 def test_every_experiment_says_what_it_is():
@@ -147,6 +176,23 @@ def test_speedup_on_fully_sparse_data_is_perfect():
 def test_too_many_passes_are_not_tried():
     problem = Problem(*datasets.shared_by(64, 64), losses.SmoothedHinge(), lam=1e-6)
     assert measured(problem, Uniform(), 0, 10)["iterations"] is None
+
+
+def test_summaries_without_points():
+    """All runs too long: a sentence, not a crash at the end of hours."""
+    rows = [
+        {"data": "x", "ratio": 1.0, "tau": tau, "seed": 0, "term": 1e9, "iterations": None}
+        for tau in (1, 8)
+    ]
+    assert speedups(rows, tau=1) == []
+    assert "limit" in EXPERIMENTS["batch"].summary(rows)
+
+
+def test_iterations_of_acceleration_are_not_interpolated():
+    """Nothing is shared, so an example that was not visited has no part in a small gap."""
+    problem = Problem(*datasets.shared_by(1, 256), losses.SmoothedHinge(), lam=1 / 256)
+    found = iterations_to(problem, 1e-6, 500, sampling=Nice(4), acceleration="on", seed=0)
+    assert found >= 256 / 4 * np.log(256) * 0.8  # of a coupon collector
 
 
 def test_spread_along_products():

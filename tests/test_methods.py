@@ -201,14 +201,15 @@ def test_spdc_contracts_as_its_theorem_says(batch_size):
 
 
 def test_saga_contracts_as_its_docstring_says():
-    """||w - w*||^2 + 4 eta^2 sum_i ||A_i (alpha_i - alpha_i*)||^2 falls by its rate."""
+    """||w - w*||^2 + 4 r eta^2 sum_i ||A_i (alpha_i - alpha_i*)||^2 falls by its rate."""
     problem = make(losses.SmoothedHinge(), lam=1e-2)
     w, alpha = saddle_point(problem)
     norms = problem.data.squared_norms()
 
     def distance(steps, state):
         spread = np.sum(norms * (state.alpha - alpha) ** 2)
-        return np.sum((state.w - w) ** 2) + 4 * steps.tau**2 * spread
+        shrink = (1 + steps.tau * problem.lam) ** -2
+        return np.sum((state.w - w) ** 2) + 4 * shrink * steps.tau**2 * spread
 
     ratios = []
     for seed in range(30):
@@ -323,6 +324,112 @@ def test_refusals(method):
     if not isinstance(method, methods.SPDC | methods.SAGA):
         with pytest.raises(ValueError, match="L2 only"):
             method.steps(make(losses.Logistic(), regularizer=regularizers.ElasticNet(0.1)), rng)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(5))
+def test_saga_contracts_in_one_step_on_tiny_problems(size, seed):
+    """The expectation over i, exactly, from random points, where lam is not small."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(size, 2))
+    lam = float(rng.uniform(0.05, 2)) * np.max(np.sum(X**2, axis=1))
+    problem = Problem(X, rng.normal(size=size), losses.Squared(), lam)
+    w, alpha = saddle_point(problem)
+    steps = methods.SAGA().steps(problem, rng)
+    shrink = (1 + steps.tau * lam) ** -2
+
+    def potential(state):
+        spread = np.sum(np.sum(X**2, axis=1) * (state.alpha - alpha) ** 2)
+        return np.sum((state.w - w) ** 2) + 4 * shrink * steps.tau**2 * spread
+
+    point = rng.normal(size=2), rng.normal(size=size) * rng.integers(0, 2)
+    after = []
+    for i in range(size):
+        state = State.start(problem, point[1], point[0])
+        previous = state.w.copy()
+        pulled.reference(steps, state, previous, samplings.IndexSets.of_equal_size(np.array([[i]])))
+        after.append(potential(state))
+    rate = 1 - 1 / theory.saga(size, lam, 1.0, np.sum(X**2, axis=1))
+    first = potential(State.start(problem, point[1], point[0]))
+    assert np.mean(after) <= rate * first * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=repr)
+def test_empty_examples_and_a_huge_lam(method):
+    y = np.tile([1.0, -1.0], 40)
+    for X, lam in ((np.zeros((80, 2)), 0.1), (np.eye(80), 1e20)):
+        found = solve(Problem(X, y, losses.Logistic(), lam), method=method, tol=1e-6)
+        assert found.converged, found.message
+    if method in (methods.APCG(), methods.SAGA(), methods.SPDC(), methods.ASDCA()):
+        found = solve(Problem([[0.0]], [1.0], losses.Logistic(), 1.0), method=method, tol=1e-6)
+        assert found.converged, found.message
+
+
+@pytest.mark.parametrize("method", [methods.SAGA(), methods.SPDC()], ids=repr)
+def test_lazy_steps_at_a_tiny_lam(method):
+    """abar is huge and moves x by hardly anything at a time."""
+    problem = make(losses.Logistic(), lam=1e-16)
+    steps = method.steps(problem, np.random.default_rng(0))
+    fast, slow = State.start(problem), State.start(problem)
+    previous = slow.w.copy()
+    for seed in range(3):
+        sets = samplings.Nice(1).bind(problem).draw(np.random.default_rng(seed), 200)
+        steps._run(fast, sets)
+        pulled.reference(steps, slow, previous, sets)
+    np.testing.assert_allclose(fast.w, slow.w, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=repr)
+def test_warm_starts_bring_their_w(method):
+    problem = make(losses.SmoothedHinge(), lam=1e-4)
+    best = solve(problem, tol=1e-8)
+    again = solve(problem, method=method, start=best, tol=1e-8)
+    assert again.converged
+    assert again.trace.passes == [0.0]
+
+
+def test_no_promise_of_the_theorem_for_other_methods():
+    """[th-mainth] is about the averaged w."""
+    problem = make(losses.SmoothedHinge(), lam=1e-4)
+    for options in ({"method": methods.ProxSDCA()}, {"sampling": samplings.Uniform()}):
+        message = solve(problem, tol=1e-12, max_passes=2, **options).message
+        assert ("theorem promises" in message) == ("sampling" in options)
+    longer = solve(problem, samplings.Uniform(), primal_step_factor=10.0, tol=0.1e-9, max_passes=2)
+    assert "theorem" not in longer.message
+
+
+def test_practical_disdca_shows_its_w():
+    seen = []
+    solve(
+        make(losses.SmoothedHinge()),
+        method=methods.DisDCA(4, 5),
+        tol=1e-3,
+        callback=lambda state, certificate: seen.append(state.w.copy()),
+    )
+    assert np.any(seen[-1])
+
+
+class NoStep:
+    """A smooth loss without a proximal step."""
+
+    gamma = 1.0
+
+    def value(self, a, y):
+        return 0.5 * (a - y) ** 2
+
+    def gradient(self, a, y):
+        return a - y
+
+    def conjugate(self, u, y):
+        return 0.5 * u**2 + u * y
+
+
+@pytest.mark.parametrize(
+    "method", [methods.ProxSDCA(), methods.APCG(), methods.SPDC(), methods.DisDCA()], ids=repr
+)
+def test_a_loss_without_a_step_is_refused(method):
+    with pytest.raises(ValueError, match=r"NoStep\.step"):
+        method.steps(make(NoStep()), np.random.default_rng(0))
 
 
 def test_refusals_of_their_own():

@@ -12,12 +12,12 @@ except ImportError as error:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run experiments by name, by default all; one whose data are missing is left out."""
+    """Run experiments by name, by default all; returns 1 if one could not run at all."""
     lines = "\n".join(f"  {name:12s} {e.title}" for name, e in EXPERIMENTS.items())
     parser = argparse.ArgumentParser(
         prog="python -m quartz.experiments",
         description="The paper's tables and figures. Results that are there are kept: delete the "
-        "JSON file of an experiment to run it again.",
+        "JSON file of an experiment to run it again, also after a change of its constants.",
         epilog=f"experiments:\n{lines}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -29,17 +29,19 @@ def main(arguments: list[str] | None = None) -> int:
     if unknown:
         parser.error(f"no experiment {unknown[0]!r}; there are {', '.join(EXPERIMENTS)}.")
     folder = options.out or Path("figures") / ("quick" if options.quick else "full")
+    status = 0
     for name in options.names or EXPERIMENTS:
         try:
             summary = run(EXPERIMENTS[name], folder, options.quick)
-        except FileNotFoundError as error:
+        except (ValueError, OSError) as error:
             print(f"{name}: left out. {error}", file=sys.stderr)
+            status = 1
             continue
         except KeyboardInterrupt:
             print("\nStopped; run the same command again to go on.", file=sys.stderr)
             return 130
-        print(f"\n## {EXPERIMENTS[name].title}\n\n{summary}\n\nSee {folder / name}.*\n")
-    return 0
+        print(f"\n## {EXPERIMENTS[name].title}\n\n{summary}\n\nSee {folder / name}*\n")
+    return status
 
 
 if __name__ == "__main__":

@@ -74,6 +74,8 @@ class Batch(Experiment):
             for ratio in distinct(where(rows, data=data), "ratio"):
                 points = speedups(where(rows, data=data, ratio=ratio), tau=1)
                 quotients = [p["practice"] / p["theory"] for p in points if p["tau"] > 1]
+                if not quotients:
+                    continue
                 all_ratios += quotients
                 shares = [p["practice"] / p["tau"] for p in points if p["tau"] <= p["linear_until"]]
                 linear[data] = linear.get(data, []) + shares
@@ -89,9 +91,13 @@ class Batch(Experiment):
                         "highest": max(quotients),
                     }
                 )
+        if not table:
+            return "No tau above 1 was within the limit of passes."
         return (
-            f"{markdown(table)}\n\nPractical over theoretical speedup, all {len(all_ratios)} "
-            f"points: median {np.median(all_ratios):.3f}, lowest {min(all_ratios):.3f}, highest "
+            f"{markdown(table)}\n\nLarger tau are left out where the bound says that they take "
+            "more passes than the limit of the experiment.\n\n"
+            f"Practical over theoretical speedup, all {len(all_ratios)} points: median "
+            f"{np.median(all_ratios):.3f}, lowest {min(all_ratios):.3f}, highest "
             f"{max(all_ratios):.3f}.\n\n"
             "Practical speedup over tau for tau <= 2 + lam gamma n / max, at the lowest (theory "
             "says 0.5 or more on any data, 1 on fully sparse ones): "

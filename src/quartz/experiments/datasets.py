@@ -38,11 +38,15 @@ GENERATED: dict[str, tuple[int, Callable[[int], tuple[Any, Array]]]] = {
 BENCHMARKED = [*FILES, "ccat-like"]
 
 
+class MissingDataError(FileNotFoundError):
+    """A file that has to be downloaded first."""
+
+
 @lru_cache(maxsize=1)  # tasks come data set by data set
 def load(name: str, most_rows: int | None = None) -> tuple[Any, Array]:
     """Return X (CSR with 32-bit indices) and y, of all rows or so many of them.
 
-    Raises FileNotFoundError with what to do.
+    Raises MissingDataError with what to do.
     """
     if name in GENERATED:
         n, make = GENERATED[name]
@@ -66,7 +70,6 @@ def text_like(n: int, d: int, density: float, seed: int = 0) -> tuple[Any, Array
     X = sp.csr_array((rng.lognormal(sigma=0.5, size=words.size), (rows, words)), shape=(n, d))
     X.data *= np.log(n / np.bincount(words, minlength=d).clip(1))[X.indices]
     X = _unit_rows(X)
-    X.sum_duplicates()
     return X, _labels(X, rng, sparsity=0.1)
 
 
@@ -104,7 +107,7 @@ def _read(name: str) -> tuple[Any, Array]:
     folder = os.environ.get("QUARTZ_DATA_DIR")
     file, positive = FILES[name]
     if not folder or not (Path(folder) / file).exists():
-        raise FileNotFoundError(
+        raise MissingDataError(
             f"{file} not found: set QUARTZ_DATA_DIR to a folder that holds it (LIBSVM format)."
         )
     X, y = load_svmlight_file(str(Path(folder) / file))

@@ -17,7 +17,7 @@ TAU, TARGET = 8, 1e-5
 
 
 class Gaps(Experiment):
-    """The problems of [fig:ex1IU]; mini-batches of 8."""
+    """The problems of [fig:ex1IU]; mini-batches of 8; the better of w and z."""
 
     name = "gaps"
     title = "Gap against passes: other samplings, acceleration, and the default"
@@ -30,8 +30,9 @@ class Gaps(Experiment):
                 yield Task({"data": data, "kind": kind}, run)
 
     def draw(self, rows: list[Row]) -> Figure:
-        figure, axes = panels(1, len(LAMS), sharey=True)
-        for axis, data in zip(axes[0], LAMS, strict=True):
+        names = distinct(rows, "data")
+        figure, axes = panels(1, len(names), sharey=True)
+        for axis, data in zip(axes[0], names, strict=True):
             for k, row in enumerate(where(rows, data=data)):
                 few = len(row["gap"]) < 30
                 axis.semilogy(row["passes"], row["gap"], label=row["kind"], **line(k, marked=few))
@@ -57,12 +58,12 @@ def _importance_batch(problem: Problem) -> dict[str, Any]:
 
 
 KINDS: dict[str, Any] = {
-    "Quartz-U": lambda problem: {"sampling": samplings.Uniform()},
-    "Quartz-IP": lambda problem: {"sampling": samplings.Importance()},
+    "uniform": lambda problem: {"sampling": samplings.Uniform()},
+    "importance": lambda problem: {"sampling": samplings.Importance()},
     f"bucket, {TAU}": lambda problem: {"sampling": samplings.Bucket(TAU)},
     f"independent, {TAU}": _importance_batch,
     f"nice, {TAU}, spectral ESO": lambda problem: {"sampling": samplings.Nice(TAU, spectral=True)},
-    "accelerated Quartz-U": lambda problem: {
+    "accelerated uniform": lambda problem: {
         "sampling": samplings.Uniform(),
         "acceleration": "on",
     },

@@ -8,6 +8,7 @@ from quartz import Plan, Problem, losses, solve, theory
 from quartz.experiments import datasets
 from quartz.experiments.base import Row, where
 from quartz.samplings import Recipe
+from quartz.solvers import Result, Status
 
 GAP = 1e-11  # absolute, the paper's
 
@@ -27,22 +28,34 @@ def problem_of(
 def iterations_to(problem: Problem, gap: float, most_passes: float, **options: Any) -> float | None:
     """Return the iterations of `solve` with these options to an absolute gap; None if too many.
 
-    Between two certificates log(gap) is taken to be linear.
+    There is a certificate after each pass, and log(gap) is taken to be linear between the last two.
+    Outer steps of acceleration take several passes; then the last one counts.
     """
-    scale = abs(solve(problem, tol=1e-6, max_passes=500).certificate.dual)
-    result = solve(problem, tol=gap / scale, max_passes=most_passes, **options)
+    scale = abs(solved(problem, tol=1e-6, max_passes=500).certificate.dual)
+    options = {"passes_per_check": 1.0} | options
+    result = solved(problem, tol=gap / scale, max_passes=most_passes, **options)
     trace = result.trace
     if not result.converged or len(trace) < 2:
         return None
+    before, after = trace.iterations[-2:]
+    if trace.passes[-1] - trace.passes[-2] > 1.5:
+        return float(after)
     last = np.log(np.maximum(trace.gap[-2:], 1e-16))
     share = (last[0] - np.log(gap)) / (last[0] - last[1]) if last[0] > last[1] else 1.0
-    before, after = trace.iterations[-2:]
     return float(before + np.clip(share, 0, 1) * (after - before))
 
 
+def solved(problem: Problem, **options: Any) -> Result:
+    """Call `solve`, but let Ctrl-C stop the experiment: half a result must not be kept."""
+    result = solve(problem, **options)
+    if result.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    return result
+
+
 def gap_curve(problem: Problem, passes: int, **options: Any) -> dict[str, list[float]]:
-    """Return passes and the relative gap after each."""
-    trace = solve(problem, tol=0.0, max_passes=passes, **options).trace
+    """Return passes and the relative gap after each, or after each outer step."""
+    trace = solved(problem, tol=0.0, max_passes=passes, passes_per_check=1.0, **options).trace
     relative = np.array(trace.gap) / np.abs(trace.primal)
     return {"passes": list(trace.passes), "gap": relative.clip(1e-16).tolist()}
 
@@ -74,7 +87,9 @@ def speedups(rows: list[Row], **serial: Any) -> list[Row]:
     Returns their keys with the speedup in theory, in practice by the mean over seeds, and the least
     and most of the seeds.
     """
-    first = where(rows, **serial)
+    first = [row for row in where(rows, **serial) if row["iterations"] is not None]
+    if not first:
+        return []
     base = float(np.mean([row["iterations"] for row in first]))
     seeds: dict[str, list[Row]] = {}
     for row in rows:

@@ -2,33 +2,44 @@
 
 import csv
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from quartz.experiments.base import Experiment, Row
+from quartz.experiments.datasets import MissingDataError
 
 
 def run(experiment: Experiment, folder: Path, quick: bool, progress: bool = True) -> str:
     """Do the tasks that the folder has no results of, write everything, return the summary.
 
-    Results are kept in ``NAME.json`` after each task: a run that was cut off goes on from there.
+    Results are kept in ``NAME.json``, or ``NAME-quick.json``, after each task: a run that was cut
+    off goes on from there. Tasks whose data are missing are left out; if all are, MissingDataError
+    is raised.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{experiment.name}.json"
-    known = json.loads(path.read_text()) if path.exists() else []
-    done = {json.dumps(entry["key"]): entry for entry in known}
+    path = folder / f"{experiment.name}{'-quick' if quick else ''}.json"
+    done = {json.dumps(entry["key"]): entry for entry in _read(path)}
     tasks = list(experiment.tasks(quick))
+    missing: dict[str, MissingDataError] = {}
     with _bar(experiment.name, len(tasks), progress) as bar:
         for task in tasks:
             key = json.dumps(task.key)
             if key not in done:
                 bar.set_postfix_str(" ".join(map(str, task.key.values())))
-                done[key] = {"key": task.key, "result": task.run()}
-                _replace(path, json.dumps(list(done.values()), indent=1))
+                try:
+                    done[key] = {"key": task.key, "result": task.run()}
+                    _replace(path, json.dumps(list(done.values()), indent=1))
+                except MissingDataError as error:
+                    missing[str(error)] = error
             bar.update()
-    kept = [done[json.dumps(task.key)] for task in tasks]
+    for message in missing:
+        print(f"{experiment.name}: points left out. {message}", file=sys.stderr)
+    kept = [done[json.dumps(task.key)] for task in tasks if json.dumps(task.key) in done]
+    if not kept:
+        raise next(iter(missing.values()))
     rows = [entry["key"] | entry["result"] for entry in kept]
     _write_csv(path.with_suffix(".csv"), rows)
     figure = experiment.draw(rows)
@@ -38,6 +49,15 @@ def run(experiment: Experiment, folder: Path, quick: bool, progress: bool = True
     summary = experiment.summary(rows)
     path.with_suffix(".md").write_text(f"# {experiment.title}\n\n{summary}\n")
     return summary
+
+
+def _read(path: Path) -> list[Row]:
+    if not path.exists():
+        return []
+    try:
+        return list(json.loads(path.read_text()))
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{path} is damaged ({error}). Delete it to start anew.") from error
 
 
 def _bar(name: str, total: int, shown: bool) -> Any:

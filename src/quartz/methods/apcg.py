@@ -25,11 +25,13 @@ from quartz.kernels.arguments import Examples
 from quartz.kernels.compile import specialize
 from quartz.kernels.rows import add, dot, row_parts
 from quartz.kernels.updates import update, update_parts
-from quartz.methods.base import MiniBatchSteps, require_l2
+from quartz.methods.base import MiniBatchSteps, require_l2, require_step
 from quartz.problem import Problem
 from quartz.samplings import IndexSets
 from quartz.solvers.engine import loss_parts
 from quartz.solvers.state import State
+
+MOST_ROOT = 0.99  # any smaller s is valid; with s = n = 1 the powers of r would vanish
 
 
 @dataclass(frozen=True)
@@ -52,8 +54,9 @@ class APCGSteps(MiniBatchSteps):
 
     def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
         require_l2("APCG", problem)
+        require_step("APCG", problem)
         super().__init__("APCG", problem, 1, rng)
-        self.root = float(np.sqrt(problem.n / (self.condition + problem.n)))
+        self.root = min(float(np.sqrt(problem.n / (self.condition + problem.n))), MOST_ROOT)
         self._z = self._abar_z = np.empty(0)
         self._kernel = specialize(
             apcg_rows,

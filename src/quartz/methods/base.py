@@ -17,6 +17,7 @@ from quartz.solvers.state import State
 
 def dual_steps(problem: Problem, sampling: Recipe, rng: np.random.Generator) -> SampledSteps:
     """Option I with w = z: what SDCA does, for any sampling."""
+    require_step("SDCA", problem)
     plan = Plan.of(problem, sampling, option=1, primal_step_factor=np.inf)
     return SampledSteps(plan, rng, 1.0, "compiled", "conjugate")
 
@@ -72,7 +73,9 @@ class MiniBatchSteps:
         self._rows, self._weights = as_rows(problem.data.matrix), weights_or_ones(problem)
         self.batch_size = batch_size
         self.gamma = float(problem.gammas.min())
-        self.largest_norm = float(problem.data.squared_norms().max())  # R^2
+        norms = problem.data.squared_norms()
+        self.largest_norm = float(norms.max()) or 1.0  # R^2; any will do if all examples are empty
+        self.largest_ratio = float(np.max(norms / problem.gammas)) or 1.0
 
     def advance(self, state: State, wanted: float, target: float) -> None:
         """Do iterations of about one pass together."""
@@ -82,7 +85,8 @@ class MiniBatchSteps:
         state.visited += len(sets.indices)
 
     def refresh(self, state: State, certificate: Certificate) -> None:
-        """Nothing to take over: the method keeps sums of its own."""
+        """Take over abar from scratch."""
+        state.abar[:] = certificate.abar
 
     def _run(self, state: State, sets: IndexSets) -> None:
         raise NotImplementedError
@@ -109,3 +113,10 @@ def require_smooth(name: str, problem: Problem) -> None:
             f"{name} needs a smooth loss, and {type(problem.loss).__name__} has gamma = 0. Use "
             "Quartz, or a smoothed variant such as SmoothedHinge."
         )
+
+
+def require_step(name: str, problem: Problem) -> None:
+    """Refuse a loss without a proximal step."""
+    if not hasattr(problem.loss, "step"):
+        loss = type(problem.loss).__name__
+        raise ValueError(f"{name} needs {loss}.step, which it lacks. Write it, or use ASDCA, SAGA.")

@@ -37,5 +37,7 @@ class MiniBatchSDCA:
         """Return its steps for a problem."""
         sampling, norms = Nice(self.batch_size).bind(problem), problem.data.squared_norms()
         product = sampling.joint_product(problem.data)
-        beta = relative_eigenvalue(product, sampling.probabilities, norms, problem.data)
+        beta = 1.0
+        if norms.any():
+            beta = relative_eigenvalue(product, sampling.probabilities, norms, problem.data)
         return dual_steps(problem, WithStepSizes(sampling, beta * norms), rng)

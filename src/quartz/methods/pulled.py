@@ -8,7 +8,7 @@ With xbar^t = x^t + theta (x^t - x^{t-1}) and a random set S of m examples,
 
 For L2 an iteration costs O(nnz): a coordinate of x that is not touched moves towards abar_j, which
 stays, by the factor 1 / (1 + lam tau) in each iteration, and is brought up to date when it is read.
-For any other g an iteration costs O(d) more.
+For any other g `reference` does the work, in NumPy and at O(d) an iteration.
 """
 
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ from quartz.kernels.arguments import Examples
 from quartz.kernels.compile import specialize
 from quartz.kernels.rows import column, row_parts, row_start
 from quartz.kernels.updates import update, update_parts
-from quartz.methods.base import MiniBatchSteps
+from quartz.methods.base import MiniBatchSteps, require_step
 from quartz.problem import Problem
 from quartz.regularizers import L2
 from quartz.samplings import IndexSets
@@ -52,7 +52,12 @@ class PulledSteps(MiniBatchSteps):
     ) -> None:
         super().__init__(name, problem, batch_size, rng)
         self._previous = np.empty(0)
+        if self.option == 1:
+            require_step(name, problem)
         self._is_l2 = isinstance(problem.regularizer, L2)
+        if not self._is_l2 and not hasattr(problem.regularizer, "weakened"):
+            g = type(problem.regularizer).__name__
+            raise ValueError(f"{name} needs {g}.weakened, which it lacks. Write it, or use Quartz.")
         weighted = problem.weights is not None
         self._kernel = specialize(
             pulled_rows,
@@ -72,13 +77,12 @@ class PulledSteps(MiniBatchSteps):
     def _run_lazily(self, state: State, sets: IndexSets) -> None:
         problem = self.problem
         last = np.zeros(problem.data.d, dtype=np.int64)
-        shrink = 1.0 / (1.0 + problem.lam * self.tau)
         self._kernel(
             sets.indptr,
             sets.indices,
             self.theta,
-            shrink,
-            shrink * self.tau / self.batch_size,
+            -np.log1p(problem.lam * self.tau),
+            self.tau / (1.0 + problem.lam * self.tau) / self.batch_size,
             1.0 / self.sigma,
             1.0 / (problem.lam * problem.n),
             np.empty(self.batch_size),
@@ -125,7 +129,7 @@ def pulled_rows(
     indptr: Array,
     indices: Array,
     theta: float,
-    shrink: float,
+    log_shrink: float,
     primal_step: float,
     q: float,
     inverse: float,
@@ -146,7 +150,7 @@ def pulled_rows(
             a, position = 0.0, start
             while position < stop:
                 j = column(rows, position, start)
-                _catch_up(vectors, j, t, shrink)
+                _catch_up(vectors, j, t, log_shrink)
                 x = vectors.x[j]
                 a += rows.values[position] * (x + theta * (x - vectors.previous[j]))
                 position += one
@@ -159,22 +163,23 @@ def pulled_rows(
             position = start
             while position < stop:
                 j = column(rows, position, start)
-                _catch_up(vectors, j, t + 1, shrink)  # before abar_j changes
+                _catch_up(vectors, j, t + 1, log_shrink)  # before abar_j changes
                 delta = rows.values[position] * change
                 vectors.x[j] += primal_step * delta
                 vectors.abar[j] += inverse * delta
                 position += one
     for j in range(vectors.x.size):
-        _catch_up(vectors, j, sets, shrink)
+        _catch_up(vectors, j, sets, log_shrink)
 
 
-def _catch_up(vectors: Any, j: Any, now: int, shrink: float) -> None:
-    """Bring x_j to iteration `now`: its distance from abar_j shrinks each time."""
+def _catch_up(vectors: Any, j: Any, now: int, log_shrink: float) -> None:
+    """Bring x_j to iteration `now`: its distance from abar_j shrinks each time.
+
+    For a tiny lam that is by hardly anything, times an abar_j that is huge.
+    """
     waited = now - vectors.last[j]
     if waited > 0:
-        distance = vectors.x[j] - vectors.abar[j]
-        if waited > 1:
-            distance *= shrink ** (waited - 1)
-        vectors.previous[j] = vectors.abar[j] + distance
-        vectors.x[j] = vectors.abar[j] + shrink * distance
+        x, distance = vectors.x[j], vectors.abar[j] - vectors.x[j]
+        vectors.previous[j] = x - np.expm1((waited - 1) * log_shrink) * distance
+        vectors.x[j] = x - np.expm1(waited * log_shrink) * distance
         vectors.last[j] = now

@@ -4,16 +4,18 @@ It keeps the gradients phi_i'(A_i' w) of old points, here -alpha_i, and steps wi
 
     w^+ = prox_{eta lam g}(w - eta (A_i (phi_i'(A_i' w) + alpha_i) - lam abar)),   eta = 1 / (3 L),
 
-L = R^2 / gamma: the steps of :mod:`quartz.methods.pulled` with m = 1, no momentum, and the dual
-step alpha_i = -phi_i'(A_i' w). The source puts the strong convexity into the losses. Ours is in
-lam g, and its argument then gives, with V = ||w - w*||^2 + 4 eta^2 sum_i ||A_i (alpha_i -
-alpha_i*)||^2 and N the mean of ||A_i (phi_i'(A_i' w) + alpha_i*)||^2,
+L = max_i ||A_i||^2 / gamma_i: the steps of :mod:`quartz.methods.pulled` with m = 1, no momentum,
+and the dual step alpha_i = -phi_i'(A_i' w). The source puts the strong convexity into the losses.
+Ours is in lam g, and its argument then gives, with r = (1 + eta lam)^{-2} and the potential
+V = ||w - w*||^2 + 4 r eta^2 sum_i ||A_i (alpha_i - alpha_i*)||^2,
 
-    E V^+ <= max((1 + eta lam)^{-2}, 1 - 1/(2n)) V:
+    E V^+ <= max(r, 1 - 1/(2n)) V.
 
-a proximal step contracts by 1 / (1 + eta lam); convexity takes 2 eta N / L off the distance, and
-the variance adds at most eta^2 (2 N + 2/n sum_i ||A_i (alpha_i - alpha_i*)||^2); each term of the
-sum is replaced with probability 1/n, which adds 4 eta^2 N; and 2 eta / L = 6 eta^2.
+Let N be the mean of ||A_i (phi_i'(A_i' w) + alpha_i*)||^2. Before the proximal step, which
+contracts squared distances by r, convexity takes 2 eta N / L = 6 eta^2 N off the squared distance,
+and the variance adds at most eta^2 (2 N + 2/n sum_i ||A_i (alpha_i - alpha_i*)||^2). Each term of
+the sum in V is replaced with probability 1/n, which adds 4 r eta^2 N. So the multiples of N cancel,
+and the sum is left with 4 r eta^2 (1 - 1/n + 1/(2n)).
 """
 
 from dataclasses import dataclass
@@ -40,4 +42,4 @@ class SAGASteps(PulledSteps):
 
     def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
         super().__init__("SAGA", problem, 1, rng)
-        self.tau = self.gamma / (3.0 * self.largest_norm)
+        self.tau = 1.0 / (3.0 * self.largest_ratio)

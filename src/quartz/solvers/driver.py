@@ -44,7 +44,7 @@ def solve(
     primal: PrimalPoint = "best",
     start: Start = None,
     seed: int | np.random.Generator = 0,
-    passes_per_check: float = 1.0,
+    passes_per_check: float | None = None,
     callback: Callable[[State, Certificate], Any] | None = None,
     progress: bool = False,
     engine: EngineName = "compiled",
@@ -79,8 +79,9 @@ def solve(
         dual variables alone.
     seed : int or numpy.random.Generator
         The same seed and arguments give the same trajectory.
-    passes_per_check : float
-        Passes between certificates; "permuted" ignores it and goes by an estimate of the gap.
+    passes_per_check : float, optional
+        Passes between certificates, or a little more. By default one with a sampling or another
+        method, while "permuted" and acceleration certify when an estimate of the gap says so.
     callback : callable, optional
         Called as ``callback(state, certificate)`` after each certificate; a true return value stops
         the run.
@@ -112,7 +113,8 @@ def solve(
     (True, True)
     """
     checks.nonnegative("tol", tol, "It bounds the relative duality gap.")
-    _check_limits(max_passes, max_seconds, passes_per_check)
+    interval = 1.0 if passes_per_check is None else passes_per_check
+    _check_limits(max_passes, max_seconds, interval)
     began = time.perf_counter()
     rng = np.random.default_rng(seed)
     state = _start(problem, start)
@@ -124,7 +126,7 @@ def solve(
             option,
             primal_step_factor,
             primal,
-            min(passes_per_check, max_passes),
+            min(interval, max_passes),
             engine,
             acceleration,
         )
@@ -139,11 +141,11 @@ def solve(
         )
     else:
         steps = method.steps(problem, rng)
-    of_algorithm_1 = isinstance(steps, SampledSteps)
+    by_the_book = method is None and isinstance(steps, SampledSteps)
     # to certify at first, and after an interruption; a start may bring a w of its own
-    first_point: PrimalPoint = steps.primal if of_algorithm_1 else "best"
+    first_point: PrimalPoint = steps.primal if by_the_book else "best"
     state.most_visited = max_passes * problem.n
-    run = _Run(problem, state, tol, began)
+    run = _Run(problem, state, tol, began, np.inf if passes_per_check is None else interval)
     with progress_bar(progress, tol) as show:
         try:
             status = run.go(steps, first_point, max_passes, max_seconds, callback, show)
@@ -151,8 +153,7 @@ def solve(
             status = Status.INTERRUPTED
             if run.has_moved() and run.state_is_finite():
                 run.certify(first_point)
-    promised = steps.plan if of_algorithm_1 else None  # the theorem is about plain steps
-    message = describe(status, run.best, tol, run.trace, promised)
+    message = describe(status, run.best, tol, run.trace, _promised(steps) if by_the_book else None)
     best = run.best
     return Result(best.w, run.alpha, best, status, message, run.trace, steps.plan)
 
@@ -163,9 +164,11 @@ class _Run:
     best: Certificate
     alpha: Array
 
-    def __init__(self, problem: Problem, state: State, tol: float, began: float) -> None:
+    def __init__(
+        self, problem: Problem, state: State, tol: float, began: float, longest_wait: float
+    ) -> None:
         self._problem, self._state = problem, state
-        self._tol, self._began = tol, began
+        self._tol, self._began, self._longest_wait = tol, began, longest_wait
         self._estimate_then, self._passes_then = np.inf, 0.0  # at the last certificate
         self._share = 1.0  # of that estimate, which was the gap
         self.trace = Trace()
@@ -224,7 +227,7 @@ class _Run:
             return True
         waited = self._state.visited / self._problem.n - self._passes_then
         patience = 1 + 0.25 * self._passes_then if estimate <= self.target() else _LONGEST_WAIT
-        return waited >= patience
+        return waited >= min(patience, self._longest_wait)
 
     def target(self) -> float:
         """The estimate that promises success, as far as the last one told the truth."""
@@ -242,6 +245,14 @@ class _Run:
             self._share = min(1.0, max(_LEAST_SHARE, certificate.gap / estimate))
         self._passes_then = passes
         return certificate
+
+
+def _promised(steps: Steps) -> Plan | None:
+    """The plan, if [th-mainth] holds: it is about the averaged w with the primal step theta."""
+    plan = steps.plan
+    if plan is None or plan.primal_step != plan.theta or steps.primal == "conjugate":
+        return None
+    return plan
 
 
 def _quartz(

@@ -88,7 +88,7 @@ class Result:
         The status as a sentence, with what to do if the run did not converge.
     trace : Trace
     plan : Plan or None
-        Sampling, v, theta and options of the run; None for a method that is not Quartz.
+        Sampling, v, theta and options of the steps; None for a method that has no plan.
     """
 
     w: Array

@@ -59,14 +59,14 @@ def disdca_practical(
     expectation. `largest` is the largest lambda_max(A_k' A_k) of the parts k of the data.
     """
     scaled = lam * gamma * n
-    local = nodes / n * scaled / (scaled + nodes * largest_ratio(norms, 1.0))
-    solved = -np.expm1(tau * np.log1p(-local))  # 1 - Theta
-    return float((1 + nodes * largest / scaled) / solved)
+    owned = -(-n // nodes)  # by the largest node
+    local = scaled / (scaled + nodes * float(np.max(norms))) / owned
+    return float((1 + nodes * largest / scaled) / (1 - (1 - local) ** tau))
 
 
 def apcg(n: int, lam: float, gamma: Floats, norms: Floats = 1.0) -> float:
-    """n sqrt(1 + max_i norms_i / (lam gamma_i n)): APCG (Lin, Lu and Xiao, 2014)."""
-    return float(n * np.sqrt(1 + largest_ratio(norms, gamma) / (lam * n)))
+    """n sqrt(1 + max_i norms_i / (lam min_i gamma_i n)): APCG (Lin, Lu and Xiao, 2014)."""
+    return float(n * np.sqrt(1 + np.max(norms) / (lam * np.min(gamma) * n)))
 
 
 def saga(n: int, lam: float, gamma: Floats, norms: Floats = 1.0) -> float:
