@@ -24,7 +24,7 @@ class Setting(NamedTuple):
 
 
 FULL = {
-    "cov1": Setting(("sqrt(n)", 30.0, 1.0), (1, 4, 16, 64, 256, 1024, 4096), 3, 1500),
+    "cov1": Setting(("sqrt(n)", 30.0, 1.0), (1, 4, 16, 64, 256, 1024, 4096), 3, 1000),
     "astro-ph-like": Setting(("sqrt(n)", 10.0, 1.0), (1, 4, 16, 64, 256, 1024, 4096), 5, 3000),
     "ccat-like-full": Setting(("sqrt(n)", 30.0, 1.0), (1, 8, 64, 512, 4096), 3, 400),
     "debian_desc": Setting(("sqrt(n)", 10.0, 1.0), (1, 4, 16, 64, 256, 1024, 4096), 5, 2000),
