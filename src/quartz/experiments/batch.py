@@ -24,12 +24,12 @@ class Setting(NamedTuple):
 
 
 FULL = {
-    "cov1": Setting(("sqrt(n)", 30.0, 1.0), (1, 4, 16, 64, 256, 1024, 4096), 3, 1000),
-    "astro-ph-like": Setting(("sqrt(n)", 10.0, 1.0), (1, 4, 16, 64, 256, 1024, 4096), 5, 3000),
-    "ccat-like-full": Setting(("sqrt(n)", 30.0, 1.0), (1, 8, 64, 512, 4096), 3, 400),
-    "debian_desc": Setting(("sqrt(n)", 10.0, 1.0), (1, 4, 16, 64, 256, 1024, 4096), 5, 2000),
-    "fully sparse": Setting(("sqrt(n)", 10.0, 1.0), (1, 4, 16, 64, 256, 1024), 5, 4000),
-    "fully dense": Setting(("sqrt(n)", 10.0, 1.0), (1, 4, 16, 64, 256, 1024), 5, 4000),
+    "cov1": Setting(("sqrt(n)", 30.0, 1.0), (1, 4, 16, 64, 256, 1024, 4096), 3, 500),
+    "astro-ph-like": Setting(("sqrt(n)", 10.0, 1.0), (1, 4, 16, 64, 256, 1024, 4096), 5, 1000),
+    "ccat-like-full": Setting(("sqrt(n)", 30.0, 1.0), (1, 8, 64, 512, 4096), 2, 200),
+    "debian_desc": Setting(("sqrt(n)", 10.0, 1.0), (1, 4, 16, 64, 256, 1024, 4096), 5, 1000),
+    "fully sparse": Setting(("sqrt(n)", 10.0, 1.0), (1, 4, 16, 64, 256, 1024), 5, 1000),
+    "fully dense": Setting(("sqrt(n)", 10.0, 1.0), (1, 4, 16, 64, 256, 1024), 5, 1000),
 }
 
 

@@ -24,7 +24,7 @@ class Distributed(Experiment):
     title = "Speedup over (c, tau), theoretical and practical"
 
     def tasks(self, quick: bool) -> Iterator[Task]:
-        top, rows = (64, 4096) if quick else (4096, None)
+        top, rows = (64, 4096) if quick else (1024, None)
         powers = [4**k for k in range(7) if 4**k <= top]
         for eso in ESOS:
             seeds = 1 if quick or eso == "spectral" else 2
