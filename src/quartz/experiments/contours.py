@@ -56,7 +56,7 @@ def draw_contours(
         values[rows.index(c), columns.index(t)] = np.log2(s)
     axis.set(xscale="log", yscale="log")  # before the labels find their places
     top = np.nanmax(values)
-    levels = np.arange(1, top, 1 if top < 8 else 2)
+    levels = np.arange(1, top, 1 if top < 12 else 2)
     lines = axis.contour(columns, rows, values, levels=levels, colors="black", linewidths=0.9)
     axis.clabel(lines, fmt=lambda level: f"{2**level:,.0f}", fontsize=7, inline_spacing=1)
     ends = np.array([max(1, np.sqrt(n) / max(rows)), min(max(columns), np.sqrt(n))])
