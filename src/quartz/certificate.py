@@ -14,6 +14,7 @@ import numpy as np
 
 from quartz import checks
 from quartz.arrays import Array
+from quartz.intercept import repaired, residual
 from quartz.laws import LawError
 from quartz.problem import Problem
 from quartz.regularizers import base as regularizers
@@ -39,6 +40,8 @@ class Certificate:
         That point.
     abar : ndarray of shape (d,)
         1/(lam n) sum_i A_i alpha_i, from scratch.
+    alpha : ndarray
+        The dual point; with a free intercept, duals near the given ones that sum to 0.
     """
 
     primal: float
@@ -48,6 +51,7 @@ class Certificate:
     point: Literal["quartz", "conjugate"]
     w: Array
     abar: Array
+    alpha: Array
 
     @property
     def gap(self) -> float:
@@ -103,12 +107,21 @@ def certify(
     if w is not None:
         w = checks.finite_array("w", w, (problem.data.d,))
     abar = problem.abar(alpha)
+    points: dict[Literal["quartz", "conjugate"], Array] = {}
+    if w is not None and primal != "conjugate":
+        points["quartz"] = w.copy()  # solvers go on with theirs
+    if primal != "quartz":
+        points["conjugate"] = problem.conjugate_point(abar).copy()
+    predicted = {name: problem.completed(point) for name, point in points.items()}
+    if problem.intercept == "free":
+        alpha = repaired(problem, alpha, next(iter(predicted.values()))[1])
+        abar = problem.abar(alpha)
     conjugates = problem.conjugates(alpha)
     reg_conjugate = regularizers.conjugate(problem.regularizer, abar)
     dual = -problem.lam * reg_conjugate - float(np.mean(conjugates))
 
-    def at(point: Array, name: Literal["quartz", "conjugate"]) -> Certificate:
-        predictions = problem.data.predictions(point) if point.any() else np.zeros(alpha.shape)
+    def at(name: Literal["quartz", "conjugate"], point: Array, predictions: Array) -> Certificate:
+        lost = residual(alpha, problem.coefficients(point)[1]) if problem.intercept == "free" else 0
         gaps = problem.losses(predictions)
         reg_value = regularizers.value(problem.regularizer, point)
         primal = float(np.mean(gaps)) + problem.lam * reg_value
@@ -117,19 +130,16 @@ def certify(
         gaps += predictions if predictions.ndim == 1 else predictions.sum(axis=1)
         return Certificate(
             primal=primal,
-            dual=dual,
+            dual=dual - lost,
             regularizer_gap=problem.lam * (reg_value + reg_conjugate - float(point @ abar)),
             example_gaps=gaps,
             point=name,
             w=point,
             abar=abar,
+            alpha=alpha,
         )
 
-    candidates = []
-    if w is not None and primal != "conjugate":
-        candidates.append(at(w.copy(), "quartz"))  # solvers go on with theirs
-    if primal != "quartz":
-        candidates.append(at(problem.conjugate_point(abar).copy(), "conjugate"))
+    candidates = [at(name, *pair) for name, pair in predicted.items()]
     best = min(candidates, key=lambda certificate: certificate.primal)
     if best.gap < -1e-9 * (abs(best.primal) + abs(best.dual)):
         raise LawError(

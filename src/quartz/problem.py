@@ -9,19 +9,24 @@ sphere, is a slip.
 """
 
 from copy import copy
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from quartz import checks
 from quartz.arrays import Array
-from quartz.data import Blocks, as_blocks
+from quartz.data import Blocks, RowBlocks, as_blocks
+from quartz.data.intercept import InterceptBlocks
+from quartz.intercept import best_intercept, free_intercept_data
 from quartz.losses import base as losses
 from quartz.losses.base import Loss
 from quartz.regularizers import L2
 from quartz.regularizers import base as regularizers
 from quartz.regularizers.base import Regularizer
+from quartz.regularizers.intercept import BesideIntercept
+
+Intercept = Literal["free", "penalized"]
 
 
 class Problem:
@@ -44,6 +49,11 @@ class Problem:
         Weight s_i makes the loss of example i s_i phi_i, hence gamma_i = gamma / s_i. The weights
         are scaled to mean 1, so that P has the weighted mean loss: weight 2 is the example twice,
         weight 0 leaves it out.
+    intercept : {None, "free", "penalized"}
+        With an intercept b the predictions are A_i'w + b. It is kept as one more coordinate of w,
+        the last; :meth:`coefficients` takes them apart. "penalized" is a column of ones, whose
+        coefficient g sees like the others, as in LIBLINEAR; "free" is outside g
+        (:mod:`quartz.intercept`).
 
     Attributes
     ----------
@@ -70,6 +80,7 @@ class Problem:
         lam: float,
         regularizer: Regularizer | None = None,
         weights: ArrayLike | None = None,
+        intercept: Intercept | None = None,
     ) -> None:
         losses.validate(loss)
         self.loss = loss
@@ -79,7 +90,60 @@ class Problem:
         self.data = as_blocks(X, _outputs(X, y, loss))
         self.y = _targets(y, loss, self.data)
         self.weights = None if weights is None else _weights(weights, self.data.n)
+        self.intercept = intercept
+        if intercept is not None:
+            self._add_intercept(intercept)
         self._check_regularizer_fits()
+
+    def _add_intercept(self, kind: Intercept) -> None:
+        if kind not in ("free", "penalized"):
+            raise ValueError(f'intercept must be None, "free" or "penalized", got {kind!r}.')
+        if not isinstance(self.data, RowBlocks):
+            raise ValueError(
+                "An intercept is here for one output and plain rows only. Leave it out, or add a "
+                "column of ones to X."
+            )
+        if kind == "penalized":
+            self.data = InterceptBlocks(self.data)
+        else:
+            self.data = free_intercept_data(self)
+            self.regularizer = BesideIntercept(self.regularizer)
+
+    @property
+    def penalty(self) -> Regularizer:
+        """The regularizer of what is penalized."""
+        g = self.regularizer
+        return g.features if isinstance(g, BesideIntercept) else g
+
+    def coefficients(self, w: Array) -> tuple[Array, float]:
+        """The coefficients of the features and the intercept, 0 if there is none."""
+        if isinstance(self.data, InterceptBlocks):
+            return w[:-1], self.data.intercept(w)
+        return w, 0.0
+
+    def completed(self, w: Array) -> tuple[Array, Array]:
+        """The point with the best intercept, if that is free, and its predictions."""
+        data = self.data
+        if self.intercept == "free" and isinstance(data, InterceptBlocks):
+            features, b = self.coefficients(w)
+            predictions = data.rows.predictions(features)
+            b = best_intercept(self, predictions, b)
+            return data.with_intercept(features, b), predictions + b
+        return w, data.predictions(w) if w.any() else np.zeros(data.dual_shape)
+
+    def first_multiplier(self, w: Array) -> float:
+        """The intercept of centred rows that suits w, where a free one begins."""
+        data = self.data
+        if self.intercept != "free" or not isinstance(data, InterceptBlocks):
+            return 0.0
+        return data.constant * float(self.completed(w)[0][-1])
+
+    def next_multiplier(self, multiplier: float, abar: Array) -> float:
+        """A proximal step of a free intercept: where it is becomes the centre of the next."""
+        data = self.data
+        if self.intercept != "free" or not isinstance(data, InterceptBlocks):
+            return 0.0
+        return multiplier + data.constant * float(abar[-1])
 
     @property
     def n(self) -> int:
@@ -179,8 +243,13 @@ class Problem:
         return mean_loss + self.lam * regularizers.value(self.regularizer, w)
 
     def dual(self, alpha: Array) -> float:
-        """D(alpha); minus infinity outside the domain of the conjugates."""
+        """D(alpha); minus infinity outside the domain of the conjugates.
+
+        With a free intercept also unless the duals sum to 0.
+        """
         alpha = checks.finite_array("alpha", alpha, self.data.dual_shape)
+        if self.intercept == "free" and not np.isclose(alpha.sum(), 0, atol=1e-12 * self.n):
+            return -np.inf
         return self.dual_at(alpha, self.abar(alpha))
 
     def dual_at(self, alpha: Array, abar: Array) -> float:

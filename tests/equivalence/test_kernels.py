@@ -83,7 +83,7 @@ def test_float32_and_int64_indices_run_without_copies(dtype, index, sampling):
     X = problem.data.matrix.astype(dtype)
     X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
     typed = Problem(X, problem.y, problem.loss, problem.lam)
-    rows = CompiledEngine(Plan.of(typed, samplings.Uniform()))._rows
+    rows = CompiledEngine(Plan.of(typed, samplings.Uniform()))._data.rows
     for mine, theirs in ((rows.values, X.data), (rows.columns, X.indices), (rows.starts, X.indptr)):
         assert np.shares_memory(mine, theirs)
     result = solve(typed, sampling, tol=1e-9)

@@ -34,6 +34,23 @@ class DenseRows(NamedTuple):
     values: Array
 
 
+class CsrRowsWithIntercept(NamedTuple):
+    """The same with what `quartz.kernels.intercept` needs."""
+
+    starts: Array
+    columns: Array
+    values: Array
+    intercept: Any
+
+
+class DenseRowsWithIntercept(NamedTuple):
+    """The same with what `quartz.kernels.intercept` needs."""
+
+    width: np.uint64
+    values: Array
+    intercept: Any
+
+
 def as_rows(X: Matrix) -> CsrRows | DenseRows:
     """Return the arrays that a kernel reads; nothing is copied."""
     if isinstance(X, np.ndarray):
@@ -41,11 +58,18 @@ def as_rows(X: Matrix) -> CsrRows | DenseRows:
     return CsrRows(_unsigned(X.indptr), _unsigned(X.indices), X.data)
 
 
-def row_parts(rows: CsrRows | DenseRows) -> dict[str, Any]:
+def row_parts(rows: Any) -> dict[str, Any]:
     """Return what the placeholders below stand for."""
-    if isinstance(rows, CsrRows):
-        return {"row_start": _csr_start, "column": _csr_column, "prefetch_row": _csr_prefetch}
-    return {"row_start": _dense_start, "column": _dense_column, "prefetch_row": _dense_prefetch}
+    none = {"offset": _no_offset, "add_offset": _add_no_offset}
+    if hasattr(rows, "starts"):
+        parts = {"row_start": _csr_start, "column": _csr_column, "prefetch_row": _csr_prefetch}
+    else:
+        parts = {
+            "row_start": _dense_start,
+            "column": _dense_column,
+            "prefetch_row": _dense_prefetch,
+        }
+    return none | parts
 
 
 @placeholder
@@ -65,6 +89,17 @@ def prefetch_row(rows: Any, i: Any) -> None:
     """Placeholder: ask for row i."""
 
 
+@placeholder
+def offset(rows: Any, i: Any, vectors: Any, scale: float, g: Any) -> float:
+    """Placeholder: what an intercept adds to A_i' x."""
+    raise NotImplementedError
+
+
+@placeholder
+def add_offset(rows: Any, i: Any, delta: float, vectors: Any, scale: float, g: Any) -> None:
+    """Placeholder: an intercept's part of abar += A_i delta."""
+
+
 def dot(rows: Any, i: Any, vectors: Any, scale: float, g: Any) -> float:
     """A_i' x, x being the vector that `coordinate` reads."""
     start, stop = row_start(rows, i), row_start(rows, i + np.uint64(1))
@@ -80,7 +115,7 @@ def dot(rows: Any, i: Any, vectors: Any, scale: float, g: Any) -> float:
     while k < stop:
         a += rows.values[k] * coordinate(vectors, column(rows, k, start), scale, g)
         k += one
-    return (a + b) + (c + d)
+    return (a + b) + (c + d) + offset(rows, i, vectors, scale, g)
 
 
 def add(rows: Any, i: Any, delta: float, vectors: Any, scale: float, g: Any) -> None:
@@ -90,6 +125,15 @@ def add(rows: Any, i: Any, delta: float, vectors: Any, scale: float, g: Any) -> 
     while k < stop:
         add_to(vectors, column(rows, k, start), rows.values[k] * delta, scale, g)
         k += np.uint64(1)
+    add_offset(rows, i, delta, vectors, scale, g)
+
+
+def _no_offset(rows: Any, i: Any, vectors: Any, scale: float, g: Any) -> float:
+    return 0.0
+
+
+def _add_no_offset(rows: Any, i: Any, delta: float, vectors: Any, scale: float, g: Any) -> None:
+    pass
 
 
 def _csr_start(rows: Any, i: Any) -> Any:

@@ -96,7 +96,8 @@ class ProximalPoints:
         problem = self._problem.strengthened(self.kappa)
         self._epochs.turn_to(problem)
         self._epochs.wake(within=LONGEST_NAP)
-        shifted = (self._combination + self.kappa * self._centre) / problem.lam
+        shift = self._shift()
+        shifted = (self._combination + shift) / problem.lam
         inner = replace(state, abar=shifted)
         enough = -np.inf
         for epochs in count(1):
@@ -108,8 +109,9 @@ class ProximalPoints:
             if inner.visited >= state.most_visited:
                 break
         state.iteration, state.visited = inner.iteration, inner.visited
+        state.multiplier = inner.multiplier
         state.w = w.copy()
-        self._combination = problem.lam * shifted - self.kappa * self._centre
+        self._combination = problem.lam * shifted - shift
         state.abar[:] = self._combination / self._problem.lam
         estimate = gap + self._regularizer_gap(state)
         self._move_centre(state.w, estimate, epochs)
@@ -128,7 +130,16 @@ class ProximalPoints:
         z = self._problem.conjugate_point(state.abar).copy()
         points = [np.zeros_like(z)]
         points += [x for x in (z, state.w.copy()) if x.any() and np.isfinite(x).all()]
-        return min(points, key=self._problem.primal) if len(points) > 1 else points[0]
+        if len(points) == 1:
+            return points[0]
+        return min(points, key=lambda w: self._problem.primal(self._problem.completed(w)[0]))
+
+    def _shift(self) -> Array:
+        """kappa c; a free intercept has a centre of its own."""
+        shift = self.kappa * self._centre
+        if self._problem.intercept == "free":
+            shift[-1] = 0.0
+        return shift
 
     def _wanted_strength(self, curvatures: Array) -> float:
         return self._largest

@@ -134,6 +134,8 @@ def solve(
         raise ValueError(
             f"method must be an object such as quartz.methods.SPDC(batch_size=8), got {method!r}."
         )
+    elif problem.intercept == "free":
+        raise ValueError(f"{method!r} has no free intercept. Use Quartz, or leave it out.")
     elif acceleration or (sampling, option, primal_step_factor, primal, engine) != _OF_QUARTZ:
         raise ValueError(
             f"{method!r} has a sampling and steps of its own: leave sampling, option, primal, "
@@ -239,7 +241,9 @@ class _Run:
         passes, seconds = state.visited / self._problem.n, time.perf_counter() - self._began
         self.trace.record(state.iteration, passes, seconds, certificate)
         if len(self.trace) == 1 or certificate.gap < self.best.gap:
-            self.best, self.alpha = certificate, state.alpha.copy()
+            self.best, self.alpha = certificate, certificate.alpha.copy()
+        if certificate.alpha is not state.alpha:  # made feasible for a free intercept
+            state.alpha[:] = certificate.alpha
         self._estimate_then = certificate.gap if estimate is None else estimate
         if estimate is not None and estimate > 0:
             self._share = min(1.0, max(_LEAST_SHARE, certificate.gap / estimate))
@@ -275,6 +279,13 @@ def _quartz(
         _check_permuted(sampling, option, engine, primal, primal_step_factor)
         epochs = PermutedEpochs(problem, rng)
     else:
+        if problem.intercept == "free":
+            if option == 2 or primal == "quartz" or primal_step_factor != 1:
+                raise ValueError(
+                    "A free intercept is for Option I with w = z: leave option, primal and "
+                    "primal_step_factor as they are."
+                )
+            primal = "conjugate"
         plan = Plan.of(problem, sampling, option, primal_step_factor)
         passes = chunk if acceleration in (None, "off") else min(1.0, chunk)
         epochs = SampledSteps(plan, rng, passes, engine, primal)
@@ -289,7 +300,8 @@ def _accelerated(
         raise ValueError(f'acceleration must be "auto", "on" or "off", got {acceleration!r}.')
     if acceleration == "off" or (named and acceleration is None):
         return epochs
-    if isinstance(epochs, SampledSteps) and epochs.primal != "best":
+    free = epochs.plan.problem.intercept == "free"
+    if isinstance(epochs, SampledSteps) and epochs.primal != "best" and not free:
         raise ValueError(
             f"Acceleration has a primal point of its own: leave primal, got {epochs.primal!r}."
         )

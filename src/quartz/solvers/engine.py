@@ -9,7 +9,7 @@ from quartz.kernels.advance import advance_blocks, advance_rows
 from quartz.kernels.arguments import Examples, Model
 from quartz.kernels.blocks import block_parts
 from quartz.kernels.compile import specialize
-from quartz.kernels.rows import as_rows, row_parts
+from quartz.kernels.intercept import KernelData
 from quartz.kernels.updates import update_parts
 from quartz.kernels.vectors import DenseVectors, LazyVectors, vector_parts
 from quartz.losses.base import is_vector
@@ -30,17 +30,17 @@ class CompiledEngine:
     def __init__(self, plan: Plan, tracked: bool = True) -> None:
         self._plan = plan
         problem = plan.problem
-        self._separable = is_separable(problem.regularizer)
+        self._separable = is_separable(problem.penalty)
         # theta = 0 leaves w where it is, and a primal step of 1 makes w = z: nothing to track
         self._tracked = tracked and 0 < plan.primal_step < 1
-        self._rows = as_rows(problem.data.matrix)
+        self._data = KernelData(problem.data)
         self._weights = weights_or_ones(problem)
         self._pending = np.empty((max(1, plan.sampling.max_size), *problem.data.dual_shape[1:]))
         option = 1 if plan.option == 2 and plan.primal_step == 1 else plan.option
         self._kernel = specialize(
             advance_rows if problem.data.m == 1 else advance_blocks,
             loss_parts(problem)
-            | row_parts(self._rows)
+            | self._data.parts
             | block_parts(problem.data)
             | vector_parts(self._separable, option, self._tracked)
             | update_parts(
@@ -68,11 +68,12 @@ class CompiledEngine:
     def _run(self, state: State, sets: IndexSets) -> None:
         plan, problem = self._plan, self._plan.problem
         z = problem.conjugate_point(state.abar)
+        abar = self._data.open(state.abar, state.multiplier)
         vectors: Any
         if self._separable:
-            vectors = LazyVectors(state.abar, state.w - z if self._tracked else np.empty(0))
+            vectors = LazyVectors(abar, state.w - z if self._tracked else np.empty(0))
         else:
-            vectors = DenseVectors(state.abar, z.copy(), state.w)
+            vectors = DenseVectors(abar, z[: abar.size].copy(), state.w[: abar.size])
         scale = self._kernel(
             sets.indptr,
             sets.indices,
@@ -80,16 +81,17 @@ class CompiledEngine:
             plan.theta,
             1.0 - plan.primal_step,
             self._pending,
-            Examples(self._rows, problem.y, self._weights, state.alpha, plan.v),
-            Model(problem.loss, problem.regularizer, vectors, 1.0 / (problem.lam * problem.n)),
+            Examples(self._data.rows, problem.y, self._weights, state.alpha, plan.v),
+            Model(problem.loss, problem.penalty, vectors, 1.0 / (problem.lam * problem.n)),
         )
+        self._data.close(state.abar)
         if self._separable and self._tracked:
             state.w = problem.conjugate_point(state.abar) + scale * vectors.lag
 
 
 def loss_parts(problem: Problem) -> dict[str, Any]:
     """The loss's and the regularizer's functions, under the names of the placeholders."""
-    loss, g = type(problem.loss), type(problem.regularizer)
+    loss, g = type(problem.loss), type(problem.penalty)
     parts = {
         "loss_value": loss.value,
         "loss_gradient": loss.gradient,

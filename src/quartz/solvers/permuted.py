@@ -15,8 +15,8 @@ from quartz.certificate import Certificate, PrimalPoint
 from quartz.kernels.arguments import Examples, Model
 from quartz.kernels.blocks import block_parts
 from quartz.kernels.compile import specialize
+from quartz.kernels.intercept import KernelData
 from quartz.kernels.permuted import epoch_blocks, epoch_rows, gap_parts, run_epochs
-from quartz.kernels.rows import as_rows, row_parts
 from quartz.kernels.updates import update_parts
 from quartz.kernels.vectors import DenseVectors, LazyVectors, vector_parts
 from quartz.losses.base import is_vector
@@ -48,9 +48,9 @@ class PermutedEpochs:
         self.plan = replace(Plan.of(problem, Uniform()), theta=0.0, primal_step=1.0)
         self._rng = rng
         n, m, weighted = problem.n, problem.data.m, problem.weights is not None
-        self._rows = as_rows(problem.data.matrix)
+        self._data = KernelData(problem.data)
         self._weights = weights_or_ones(problem)
-        self._separable = is_separable(problem.regularizer)
+        self._separable = is_separable(problem.penalty)
         index = np.uint32 if n <= np.iinfo(np.uint32).max else np.uint64
         self._order = np.empty(n, dtype=index)
         self._gaps = np.full(n, np.inf)
@@ -63,7 +63,7 @@ class PermutedEpochs:
             run_epochs,
             parts
             | {"epoch": epoch_rows if m == 1 else epoch_blocks}
-            | row_parts(self._rows)
+            | self._data.parts
             | block_parts(problem.data)
             | vector_parts(self._separable, option=1, tracked=False)
             | update_parts(1, weighted, componentwise)
@@ -81,9 +81,10 @@ class PermutedEpochs:
         """Do one epoch, and more of them up to so many passes, unless the estimate is `wanted`."""
         problem = self.plan.problem
         empty = np.empty(0)
-        vectors: LazyVectors | DenseVectors = LazyVectors(state.abar, empty)
+        abar = self._data.open(state.abar, state.multiplier)
+        vectors: LazyVectors | DenseVectors = LazyVectors(abar, empty)
         if not self._separable:
-            vectors = DenseVectors(state.abar, np.empty_like(state.abar), empty)
+            vectors = DenseVectors(abar, np.empty_like(abar), empty)
         visited, mean = self._kernel(
             self._order,
             self._rng.integers(2**63, dtype=np.uint64),
@@ -91,10 +92,14 @@ class PermutedEpochs:
             self._naps,
             self._asleep,
             wanted,
-            passes * problem.n,
-            Examples(self._rows, problem.y, self._weights, state.alpha, self.plan.v),
-            Model(problem.loss, problem.regularizer, vectors, 1.0 / (problem.lam * problem.n)),
+            0.0 if problem.intercept == "free" else passes * problem.n,  # it moves after each epoch
+            Examples(self._data.rows, problem.y, self._weights, state.alpha, self.plan.v),
+            Model(problem.loss, problem.penalty, vectors, 1.0 / (problem.lam * problem.n)),
         )
+        self._data.close(state.abar)
+        if problem.intercept == "free":
+            mean += 0.5 * problem.lam * float(state.abar[-1] ** 2)
+            state.multiplier = problem.next_multiplier(state.multiplier, state.abar)
         state.iteration += visited
         state.visited += visited
         return mean

@@ -28,9 +28,10 @@ def advance(state: State, plan: Plan, sets: IndexSets) -> None:
         for i in sets[t]:
             old = state.alpha[i]
             if plan.option == 1:
-                new = problem.step_one(i, old, data.predict_one(i, z), plan.v[i] / scale)
+                a = data.predict_one(i, z) + state.multiplier
+                new = problem.step_one(i, old, a, plan.v[i] / scale)
             else:
-                gradient = problem.gradient_one(i, data.predict_one(i, state.w))
+                gradient = problem.gradient_one(i, data.predict_one(i, state.w) + state.multiplier)
                 new = old - plan.theta / p[i] * (old + gradient)
             updates.append((i, new, new - old))
         for i, new, change in updates:

@@ -47,6 +47,7 @@ class SampledSteps:
         """Advance by a chunk."""
         tracked = self.primal != "conjugate" or self.plan.option == 2  # which reads w
         next(iterate(self.plan, state, self._rng, self._chunk, self._engine, tracked))
+        state.multiplier = self.plan.problem.next_multiplier(state.multiplier, state.abar)
 
     def run(self, state: State, wanted: float, passes: float) -> float:
         """Advance by a chunk; return the losses' part of the gap at z, by one pass in order."""

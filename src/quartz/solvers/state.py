@@ -19,6 +19,7 @@ class State:
     iteration: int = 0  # t, index sets used so far
     visited: int = 0  # examples in those sets; visited / n is the number of passes
     most_visited: float = np.inf  # at which the run ends
+    multiplier: float = 0.0  # of a free intercept: the centre of its proximal term
 
     @classmethod
     def start(cls, problem: Problem, alpha: Array | None = None, w: Array | None = None) -> "State":
@@ -28,7 +29,9 @@ class State:
         abar = problem.abar(alpha)
         if w is None:
             w = problem.conjugate_point(abar)
-        return cls(checks.finite_array("w of the start", w, abar.shape).copy(), alpha, abar)
+        state = cls(checks.finite_array("w of the start", w, abar.shape).copy(), alpha, abar)
+        state.multiplier = problem.first_multiplier(state.w)
+        return state
 
 
 def _feasible(problem: Problem, alpha: Array) -> Array:

@@ -1,0 +1,237 @@
+"""Free and penalized intercepts: other solvers, laws, kernels, hard cases."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.svm import SVC, SVR
+
+from quartz import Problem, certify, losses, methods, regularizers, samplings, solve
+from quartz.data import make_classification
+from quartz.intercept import best_intercept, repaired
+from quartz.solvers import State
+
+LAM = 1e-3
+LOSSES = [
+    losses.Logistic(),
+    losses.SquaredHinge(),
+    losses.SmoothedHinge(),
+    losses.Squared(),
+    losses.Huber(),
+    losses.Hinge(),
+    losses.Absolute(),
+    losses.EpsilonInsensitive(0.1),
+]
+
+
+def data(n=300, offset=0.4, seed=1):
+    X, y = make_classification(n, 20, density=0.3, noise=0.2, seed=seed)
+    return X.toarray() + offset, np.where(
+        X @ np.ones(20) > np.quantile(X @ np.ones(20), 0.7), y, -y
+    )
+
+
+def value(problem, w, b):
+    X = problem.data.rows.matrix
+    mean = np.mean(problem.losses(X @ w + b))
+    return mean + problem.lam * regularizers.base.value(problem.penalty, w)
+
+
+def reference(loss, X, y, lam):
+    """w and b by another solver, at a tight tolerance."""
+    n = len(y)
+    if isinstance(loss, losses.Logistic):
+        other = LogisticRegression(C=1 / (lam * n), tol=1e-12, solver="newton-cholesky").fit(X, y)
+        return other.coef_[0], other.intercept_[0]
+    if isinstance(loss, losses.Squared):
+        other = Ridge(alpha=lam * n, solver="cholesky").fit(X, y)
+        return other.coef_, other.intercept_
+    if isinstance(loss, losses.Hinge):
+        other = SVC(C=1 / (lam * n), kernel="linear", tol=1e-9).fit(X, y)
+        return other.coef_[0], other.intercept_[0]
+    if isinstance(loss, losses.EpsilonInsensitive):
+        other = SVR(C=1 / (lam * n), kernel="linear", tol=1e-9, epsilon=0.1).fit(X, y)
+        return other.coef_[0], other.intercept_[0]
+
+    def objective(x):
+        gradients = loss.gradient(X @ x[:-1] + x[-1], y)
+        total = np.mean(loss.value(X @ x[:-1] + x[-1], y)) + 0.5 * lam * x[:-1] @ x[:-1]
+        return total, np.append(X.T @ gradients / n + lam * x[:-1], gradients.mean())
+
+    x = minimize(objective, np.zeros(21), jac=True, method="L-BFGS-B", tol=1e-15).x
+    return x[:-1], x[-1]
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("loss", [x for x in LOSSES if x != losses.Absolute()], ids=repr)
+def test_agrees_with_other_solvers(loss, kind):
+    X, y = data()
+    problem = Problem(kind(X), y, loss, LAM, intercept="free")
+    tol = 1e-8 if loss.gamma > 0 else 1e-5
+    found = solve(problem, tol=tol, max_passes=5000)
+    assert found.converged, found.message
+    w, b = reference(loss, X, y, LAM)
+    other = value(problem, w, b)
+    certificate = found.certificate
+    assert certificate.dual <= other + 1e-12
+    assert certificate.primal - other <= certificate.gap + 1e-9
+    coefficients, intercept = problem.coefficients(found.w)
+    assert value(problem, coefficients, intercept) == pytest.approx(certificate.primal, abs=1e-12)
+    # lam/2 ||w - w*||^2 <= P - P* of both
+    near = np.sqrt(2 * (certificate.gap + max(other - certificate.dual, 0)) / LAM)
+    assert np.linalg.norm(coefficients - w) <= 2 * near + 1e-9
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@pytest.mark.parametrize("weighted", [False, True])
+@given(seed=st.integers(0, 10**6))
+@settings(max_examples=10, deadline=None)
+def test_weak_duality_at_random_points(loss, weighted, seed):
+    rng = np.random.default_rng(seed)
+    X, y = data(40)
+    weights = rng.integers(0, 3, 40).astype(float) if weighted else None
+    if weighted:
+        weights[:2] = 1.0
+        y = np.append([1.0, -1.0], y[2:])
+    problem = Problem(X, y, loss, LAM, weights=weights, intercept="free")
+    w, b = rng.normal(size=20) * rng.exponential(3), rng.normal() * 3
+    start = -problem.gradients(X @ (w * rng.normal(size=20)) + rng.normal())
+    alpha = repaired(problem, start, X @ w + b)
+    assert abs(alpha.sum()) <= 1e-11 * np.abs(alpha).sum() + 1e-14
+    assert np.isfinite(problem.conjugates(alpha)).all()
+    assert problem.dual(alpha) <= value(problem, w, b) + 1e-9
+    best = best_intercept(problem, X @ w)
+    for other in (b, best - 1e-3, best + 1e-3):
+        assert value(problem, w, best) <= value(problem, w, other) + 1e-12
+    certificate = certify(problem, start)
+    assert -1e-9 <= certificate.gap < np.inf
+    assert certificate.dual <= value(problem, w, b) + 1e-9
+
+
+def test_the_dual_is_minus_infinity_where_it_is_not_feasible():
+    X, y = data()
+    problem = Problem(X, y, losses.Logistic(), LAM, intercept="free")
+    assert problem.dual(0.5 * y) == -np.inf
+    assert problem.dual(np.zeros(300)) == 0
+
+
+def test_weight_is_repetition():
+    X, y = data(100)
+    times = np.random.default_rng(0).integers(0, 4, 100)
+    twice = Problem(
+        np.repeat(X, times, axis=0), np.repeat(y, times), losses.Logistic(), LAM, intercept="free"
+    )
+    once = Problem(X, y, losses.Logistic(), LAM, weights=times.astype(float), intercept="free")
+    left, right = solve(twice, tol=1e-10), solve(once, tol=1e-10)
+    assert left.certificate.primal == pytest.approx(right.certificate.primal, abs=1e-9)
+    w, b = twice.coefficients(left.w)
+    w2, b2 = once.coefficients(right.w)
+    np.testing.assert_allclose(np.append(w, b), np.append(w2, b2), atol=2e-3)
+
+
+@pytest.mark.parametrize("kind", ["free", "penalized"])
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array, lambda X: X.astype(np.float32)])
+@pytest.mark.parametrize("g", [regularizers.L2(), regularizers.ElasticNet(0.5)], ids=repr)
+@pytest.mark.parametrize("sampling", [samplings.Uniform(), samplings.Nice(4)], ids=repr)
+def test_kernels_agree_with_the_reference(kind, make, g, sampling):
+    X, y = data(60)
+    problem = Problem(make(X), y, losses.Logistic(), 1e-2, g, intercept=kind)
+    fast, slow = (
+        solve(problem, sampling, tol=0, max_passes=5, engine=engine)
+        for engine in ("compiled", "reference")
+    )
+    np.testing.assert_allclose(fast.alpha, slow.alpha, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(fast.trace.gap, slow.trace.gap, rtol=1e-5, atol=1e-9)
+
+
+def test_penalized_is_a_column_of_ones():
+    X, y = data()
+    ones = Problem(np.hstack([X, np.ones((300, 1))]), y, losses.Logistic(), LAM)
+    problem = Problem(X, y, losses.Logistic(), LAM, intercept="penalized")
+    for sampling in (samplings.Uniform(), samplings.Importance(), samplings.Nice(3)):
+        left, right = (solve(p, sampling, tol=1e-7, max_passes=3000) for p in (ones, problem))
+        assert left.trace.passes == right.trace.passes
+        np.testing.assert_allclose(left.w, right.w, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("loss", [losses.Logistic(), losses.SquaredHinge()], ids=repr)
+def test_shifted_columns_cost_no_more(loss):
+    X, y = data(500, offset=0.0)
+    passes = []
+    for shift in (0.0, 1.0, 10.0, 100.0):
+        problem = Problem(X + shift, y, loss, LAM, intercept="free")
+        found = solve(problem, "permuted", tol=1e-6, max_passes=1000, acceleration="off")
+        assert found.converged, found.message
+        passes.append(found.trace.passes[-1])
+    assert max(passes) <= passes[0] + 2
+
+
+@pytest.mark.parametrize("positives", [1, 5, 50])
+@pytest.mark.parametrize(
+    "loss", [losses.Logistic(), losses.SquaredHinge(), losses.Hinge()], ids=repr
+)
+def test_rare_positives(loss, positives):
+    X, _ = make_classification(2000, 20, density=0.3, seed=3)
+    y = np.where(np.arange(2000) < positives, 1.0, -1.0)
+    found = solve(Problem(X, y, loss, 1e-3, intercept="free"), tol=1e-5, max_passes=2000)
+    assert found.converged, found.message
+
+
+@pytest.mark.parametrize(
+    "g",
+    [regularizers.ElasticNet(0.3), regularizers.NonnegativeL2(), regularizers.BoxL2(-0.1, 0.1)],
+    ids=repr,
+)
+@pytest.mark.parametrize("acceleration", ["off", "on", "auto"])
+def test_other_regularizers(g, acceleration):
+    X, y = data(offset=0.1)
+    problem = Problem(X, y, losses.Logistic(), 1e-2, g, intercept="free")
+    found = solve(problem, "permuted", tol=1e-7, max_passes=2000, acceleration=acceleration)
+    assert found.converged, found.message
+    b = problem.coefficients(found.w)[1]
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        other = g.conjugate_gradient(rng.normal(size=20))
+        assert value(problem, other, b + rng.normal()) >= found.certificate.dual
+
+
+def test_warm_starts():
+    X, y = data()
+    problem = Problem(X, y, losses.Logistic(), 1e-4, intercept="free")
+    first = solve(problem, tol=1e-6)
+    again = solve(problem, tol=1e-6, start=first)
+    assert again.trace.passes == [0.0]
+    other = solve(Problem(X, y, losses.Logistic(), 2e-4, intercept="free"), tol=1e-6, start=first)
+    assert other.converged
+
+
+def test_a_constant_feature_gets_no_coefficient():
+    """The penalty prefers the intercept, so that the solution stays unique."""
+    X, y = data()
+    problem = Problem(
+        np.hstack([X, np.full((300, 1), 2.0)]), y, losses.Logistic(), LAM, intercept="free"
+    )
+    found = solve(problem, tol=1e-9)
+    w, _ = problem.coefficients(found.w)
+    assert abs(w[-1]) < 1e-6
+
+
+def test_refusals():
+    X, y = data()
+    with pytest.raises(ValueError, match="run away"):
+        Problem(X, np.ones(300), losses.Logistic(), LAM, intercept="free")
+    with pytest.raises(ValueError, match="run away"):
+        Problem(X, y, losses.Logistic(), LAM, weights=(y > 0).astype(float), intercept="free")
+    with pytest.raises(ValueError, match="intercept must be"):
+        Problem(X, y, losses.Logistic(), LAM, intercept=True)
+    with pytest.raises(ValueError, match="one output"):
+        Problem(X, (y > 0).astype(int), losses.Softmax(), LAM, intercept="free")
+    problem = Problem(X, y, losses.Logistic(), LAM, intercept="free")
+    with pytest.raises(ValueError, match="no free intercept"):
+        solve(problem, method=methods.SPDC())
+    with pytest.raises(ValueError, match="Option I"):
+        solve(problem, samplings.Uniform(), option=2)
+    assert State.start(problem).multiplier != 0
