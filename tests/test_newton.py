@@ -14,19 +14,20 @@ from quartz.solvers.newton import NewtonSteps
 LOSSES = [loss for loss in registry.LOSSES if hasattr(loss, "curvature")]
 
 
-def make(loss, lam=1e-4, density=0.3, kind=sp.csr_array, dtype=np.float64, weights=None):
+def make(loss, lam=1e-4, density=0.3, kind=sp.csr_array, dtype=np.float64, **options):
     X, y = data.make_classification(300, 20, density=density, seed=3)
     X = X.toarray().astype(dtype)
-    return Problem(kind(X), y, loss, lam, weights=weights)
+    return Problem(kind(X), y, loss, lam, **options)
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 @pytest.mark.parametrize("kind", [sp.csr_array, np.array], ids=["sparse", "dense"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_estimate_is_the_gap_and_falls_to_rounding(loss, kind, weighted):
+@pytest.mark.parametrize("intercept", [None, "free", "penalized"])
+def test_estimate_is_the_gap_and_falls_to_rounding(loss, kind, weighted, intercept):
     rng = np.random.default_rng(0)
     weights = rng.integers(0, 3, 300).astype(float) if weighted else None
-    problem = make(loss, kind=kind, weights=weights)
+    problem = make(loss, kind=kind, weights=weights, intercept=intercept)
     state, steps = State.start(problem), NewtonSteps(problem)
     for _ in range(30):
         estimate = steps.advance(state, 0.0, 0.0)

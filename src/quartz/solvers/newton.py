@@ -11,6 +11,9 @@ predictions a alone. The duals alpha_i = -phi_i'(a_i) have no gap in the losses,
 grad P(w) = lam (w - abar),
 
     P(w) - D(alpha) = lam / 2 ||w - abar||^2 = ||grad P(w)||^2 / (2 lam).
+
+An intercept is one more row and column of the matrix. After a step a free one is put to its best,
+so that the duals sum to 0.
 """
 
 import numpy as np
@@ -18,6 +21,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from quartz.arrays import Array
 from quartz.certificate import Certificate, PrimalPoint
+from quartz.data.intercept import InterceptBlocks
+from quartz.intercept import best_intercept
 from quartz.kernels.gram import add_gram
 from quartz.problem import Problem
 from quartz.regularizers import L2
@@ -31,7 +36,7 @@ TRIALS = 30
 def applies(problem: Problem) -> bool:
     """Whether Newton steps are possible: L2, m = 1 and a loss with a curvature."""
     return (
-        isinstance(problem.regularizer, L2)
+        isinstance(problem.penalty, L2)
         and problem.data.m == 1
         and hasattr(problem.loss, "curvature")
     )
@@ -50,7 +55,11 @@ class NewtonSteps:
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
-        self._hessian = np.zeros((problem.data.d, problem.data.d))  # lower triangle, without lam
+        features = problem.data.matrix.shape[1]
+        self._hessian = np.zeros((features, features))  # lower triangle, without lam
+        self._penalized = np.ones(problem.data.d)  # which coordinates
+        if problem.intercept == "free":
+            self._penalized[-1] = 0.0
         self._curvatures = np.zeros(problem.n)  # that are in it
         self._predictions = np.empty(0)
 
@@ -63,7 +72,7 @@ class NewtonSteps:
         if not self._predictions.size:
             self._begin(state)
         state.visited += self._update_hessian()
-        direction = self._solve(problem.lam * (state.abar - state.w))
+        direction = self._solve(problem.lam * self._residual(state))
         if not np.isfinite(direction).all():
             return np.inf
         along = problem.data.predictions(direction)
@@ -72,8 +81,8 @@ class NewtonSteps:
         self._move(state, state.w + length * direction, gradients)
         state.iteration += 1
         state.visited += 2 * problem.n
-        difference = state.w - state.abar
-        return 0.5 * problem.lam * float(difference @ difference)
+        residual = self._penalized * self._residual(state)
+        return 0.5 * problem.lam * float(residual @ residual)
 
     def refresh(self, state: State, certificate: Certificate) -> None:
         """Nothing to take over: what a step leaves was computed from scratch."""
@@ -83,15 +92,26 @@ class NewtonSteps:
         problem, zeros = self._problem, np.zeros(self._problem.n)
         w = state.w
         self._predictions = problem.data.predictions(w)
-        value = np.mean(problem.losses(self._predictions)) + 0.5 * problem.lam * w @ w
+        value = np.mean(problem.losses(self._predictions)) + problem.lam * problem.penalty_at(w)
         if not value < np.mean(problem.losses(zeros)):
             self._predictions, w = zeros, np.zeros_like(w)
         self._move(state, w, problem.gradients(self._predictions))
 
     def _move(self, state: State, w: Array, gradients: Array) -> None:
         """To w and its duals, all at once for the sake of interruptions."""
-        abar = self._problem.abar(-gradients)
+        problem, data = self._problem, self._problem.data
+        if problem.intercept == "free" and isinstance(data, InterceptBlocks):
+            change = best_intercept(problem, self._predictions)
+            self._predictions += change
+            w = np.append(w[:-1], w[-1] + change / data.constant)
+            state.multiplier = data.constant * float(w[-1])
+            gradients = problem.gradients(self._predictions)
+        abar = problem.abar(-gradients)
         state.w, state.alpha[:], state.abar[:] = w, -gradients, abar
+
+    def _residual(self, state: State) -> Array:
+        """-grad P / lam."""
+        return state.abar - self._penalized * state.w
 
     def _update_hessian(self) -> int:
         """Bring the second derivatives up to date; returns for how many examples."""
@@ -105,11 +125,12 @@ class NewtonSteps:
 
     def _solve(self, right: Array) -> Array:
         """(H + lam I)^{-1} right; rounding may ask for a little more than lam."""
-        diagonal = self._hessian.diagonal()
+        whole = self._whole_hessian()
+        diagonal = whole.diagonal().copy()
         added = self._problem.lam
         for _ in range(TRIALS):
-            matrix = self._hessian.copy()
-            np.fill_diagonal(matrix, diagonal + added)
+            matrix = whole.copy()
+            np.fill_diagonal(matrix, diagonal + added * self._penalized)
             try:
                 factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
             except LinAlgError:
@@ -118,14 +139,30 @@ class NewtonSteps:
                 return np.asarray(cho_solve(factor, right, check_finite=False))
         return np.full_like(right, np.nan)
 
+    def _whole_hessian(self) -> Array:
+        """The lower triangle, with the row of an intercept."""
+        data = self._problem.data
+        if not isinstance(data, InterceptBlocks):
+            return self._hessian
+        c, s, total = data.centre, data.constant, float(np.mean(self._curvatures))
+        column = data.rows.combination(self._curvatures) / self._problem.n
+        whole = np.zeros((data.d, data.d))
+        whole[:-1, :-1] = self._hessian
+        if data.centred:
+            whole[:-1, :-1] += total * np.outer(c, c) - np.outer(c, column) - np.outer(column, c)
+        whole[-1, :-1] = s * (column - total * c)
+        whole[-1, -1] = s**2 * total
+        return whole
+
     def _search(self, state: State, direction: Array, along: Array) -> tuple[float, Array]:
         """Minimize P along the direction, by Newton steps inside a bracket.
 
         Returns the length, and the losses' gradients there.
         """
         problem, n, lam = self._problem, self._problem.n, self._problem.lam
-        linear, square = lam * float(state.w @ direction), lam * float(direction @ direction)
-        enough = SLOPE * lam * abs(float((state.abar - state.w) @ direction))
+        penalized = self._penalized * direction
+        linear, square = lam * float(state.w @ penalized), lam * float(direction @ penalized)
+        enough = SLOPE * lam * abs(float(self._residual(state) @ direction))
         low, high, length = 0.0, np.inf, 1.0
         for trial in range(TRIALS):
             predictions = self._predictions + length * along
