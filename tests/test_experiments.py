@@ -70,6 +70,11 @@ def test_command_line(tmp_path, capsys, monkeypatch):
     datasets.load.cache_clear()
     assert main(["importance", "--quick", "--out", str(tmp_path)]) == 1
     assert "set QUARTZ_DATA_DIR" in capsys.readouterr().err
+    monkeypatch.setattr(
+        "quartz.experiments.__main__.EXPERIMENTS", {"importance": EXPERIMENTS["importance"]}
+    )
+    assert main(["--quick", "--out", str(tmp_path)]) == 0  # among all, that is no failure
+    monkeypatch.undo()
     (tmp_path / "speedup.json").write_text("{")
     assert main(["speedup", "--out", str(tmp_path)]) == 1
     assert "Delete it" in capsys.readouterr().err
