@@ -49,19 +49,25 @@ def test_same_certified_optimum_as_quartz(method, loss, weighted):
     assert ours.certificate.dual <= found.certificate.primal
 
 
+def both_ways(problem, steps, count):
+    """The states after three calls of the lazy kernel, and of its reference on the same sets."""
+    fast, slow = State.start(problem), State.start(problem)
+    previous = slow.w.copy()
+    sampling = samplings.Nice(steps.batch_size).bind(problem)
+    for seed in range(3):
+        sets = sampling.draw(np.random.default_rng(seed), count)
+        steps._run(fast, sets)
+        pulled.reference(steps, slow, previous, sets)
+    return fast, slow
+
+
 @pytest.mark.parametrize("kind", [lambda X: X, lambda X: X.toarray()], ids=["sparse", "dense"])
 @pytest.mark.parametrize("method", [methods.SPDC(1), methods.SPDC(4), methods.SAGA()], ids=repr)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_pulled_steps_agree_with_their_reference(kind, method, weighted):
     problem = make(losses.Logistic(), weighted=weighted, kind=kind)
     steps = method.steps(problem, np.random.default_rng(0))
-    batch_size = steps.batch_size
-    fast, slow = State.start(problem), State.start(problem)
-    previous = slow.w.copy()
-    for seed in range(3):
-        sets = samplings.Nice(batch_size).bind(problem).draw(np.random.default_rng(seed), 50)
-        steps._run(fast, sets)
-        pulled.reference(steps, slow, previous, sets)
+    fast, slow = both_ways(problem, steps, 50)
     np.testing.assert_allclose(fast.w, slow.w, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(fast.alpha, slow.alpha, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(fast.abar, slow.abar, rtol=1e-10, atol=1e-12)
@@ -370,12 +376,7 @@ def test_lazy_steps_at_a_tiny_lam(method):
     """abar is huge and moves x by hardly anything at a time."""
     problem = make(losses.Logistic(), lam=1e-16)
     steps = method.steps(problem, np.random.default_rng(0))
-    fast, slow = State.start(problem), State.start(problem)
-    previous = slow.w.copy()
-    for seed in range(3):
-        sets = samplings.Nice(1).bind(problem).draw(np.random.default_rng(seed), 200)
-        steps._run(fast, sets)
-        pulled.reference(steps, slow, previous, sets)
+    fast, slow = both_ways(problem, steps, 200)
     np.testing.assert_allclose(fast.w, slow.w, rtol=1e-6, atol=1e-9)
 
 

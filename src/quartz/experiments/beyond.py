@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from quartz import Problem, samplings
 from quartz.experiments.base import Experiment, Row, Task, distinct, markdown, where
-from quartz.experiments.measure import measured, problem_of, speedups
+from quartz.experiments.measure import importance_batch, measured, problem_of, speedups
 from quartz.experiments.style import draw_speedups, legend, panels
 from quartz.samplings import Recipe
 
@@ -84,7 +84,6 @@ def _point(data: str, kind: str, tau: int, seed: int, quick: bool) -> Row:
 def _sampling(kind: str, tau: int, problem: Problem) -> Recipe:
     if kind == "bucket":
         return samplings.Bucket(tau)
-    if kind == "independent":  # with probabilities of importance sampling
-        condition = problem.condition(problem.data.squared_norms())
-        return samplings.Independent(np.minimum(1.0, tau * condition / condition.sum()))
+    if kind == "independent":
+        return importance_batch(problem, tau)
     return samplings.Nice(tau, spectral=kind == "nice, spectral ESO")

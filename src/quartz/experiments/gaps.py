@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from quartz import Problem, samplings
+from quartz import samplings
 from quartz.experiments.base import Experiment, Row, Task, distinct, markdown, where
 from quartz.experiments.importance import LAMS, PASSES, passes_to, problem_of_paper
-from quartz.experiments.measure import gap_curve
+from quartz.experiments.measure import gap_curve, importance_batch
 from quartz.experiments.style import line, panels
 
 TAU, TARGET = 8, 1e-5
@@ -51,17 +51,11 @@ class Gaps(Experiment):
         return f"Passes to a relative gap of {TARGET:g}:\n\n{markdown(table)}"
 
 
-def _importance_batch(problem: Problem) -> dict[str, Any]:
-    condition = problem.condition(problem.data.squared_norms())
-    p = np.minimum(1.0, TAU * condition / condition.sum())
-    return {"sampling": samplings.Independent(p)}
-
-
 KINDS: dict[str, Any] = {
     "uniform": lambda problem: {"sampling": samplings.Uniform()},
     "importance": lambda problem: {"sampling": samplings.Importance()},
     f"bucket, {TAU}": lambda problem: {"sampling": samplings.Bucket(TAU)},
-    f"independent, {TAU}": _importance_batch,
+    f"independent, {TAU}": lambda problem: {"sampling": importance_batch(problem, TAU)},
     f"nice, {TAU}, spectral ESO": lambda problem: {"sampling": samplings.Nice(TAU, spectral=True)},
     "accelerated uniform": lambda problem: {
         "sampling": samplings.Uniform(),

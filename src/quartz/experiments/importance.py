@@ -11,6 +11,7 @@ from quartz import Problem, losses, methods, samplings
 from quartz.arrays import Array
 from quartz.experiments import datasets
 from quartz.experiments.base import Experiment, Row, Task, distinct, markdown, where
+from quartz.experiments.data_table import PAPER
 from quartz.experiments.measure import gap_curve
 from quartz.experiments.style import legend, line, panels
 
@@ -117,8 +118,8 @@ def passes_to(runs: list[Row], target: float) -> float:
 def problem_of_paper(data: str, most_rows: int | None) -> Problem:
     """Return the problem of the figure; on fewer rows it has the same lam n."""
     X, y = datasets.load(data, most_rows)
-    n_of_paper = {"cov1": 522_911, "w8a": 49_749, "ijcnn1": 49_990}[data]
-    lam = LAMS[data] * n_of_paper / X.shape[0]
+    _, n, _, _ = PAPER[data]
+    lam = LAMS[data] * n / X.shape[0]
     return Problem(X, y, losses.SquaredHinge(gamma=1.0), lam)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from quartz import Plan, Problem, losses, solve, theory
 from quartz.experiments import datasets
 from quartz.experiments.base import Row, where
-from quartz.samplings import Recipe
+from quartz.samplings import Independent, Recipe
 from quartz.solvers import Result, Status
 
 GAP = 1e-11  # absolute, the paper's
@@ -51,6 +51,12 @@ def solved(problem: Problem, **options: Any) -> Result:
     if result.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
     return result
+
+
+def importance_batch(problem: Problem, tau: int) -> Independent:
+    """Independent sampling of about tau examples, p_i in proportion to 1 + v_i / (lam gamma n)."""
+    condition = problem.condition(problem.data.squared_norms())
+    return Independent(np.minimum(1.0, tau * condition / condition.sum()))
 
 
 def gap_curve(problem: Problem, passes: int, **options: Any) -> dict[str, list[float]]:

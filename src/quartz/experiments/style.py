@@ -30,10 +30,11 @@ def panels(rows: int, columns: int, **shared: Any) -> tuple[Figure, np.ndarray[A
 
 
 def draw_speedups(axis: Axes, points: list[Row], k: int, label: str) -> None:
-    """Theory as a solid line, practice as a dashed one with the band of its seeds, against tau."""
+    """Theory solid and hollow, practice dashed and filled with the band of its seeds; over tau."""
     look = line(k) | {"linestyle": "--"}
     tau = [point["tau"] for point in points]
-    axis.loglog(tau, [point["theory"] for point in points], color=look["color"], linewidth=0.9)
+    theory = look | {"linestyle": "-", "linewidth": 0.9, "markerfacecolor": "none"}
+    axis.loglog(tau, [point["theory"] for point in points], **theory)
     axis.loglog(tau, [point["practice"] for point in points], label=label, **look)
     least, most = ([point[end] for point in points] for end in ("least", "most"))
     axis.fill_between(tau, least, most, color=look["color"], alpha=0.2)
