@@ -115,10 +115,6 @@ class Problem:
         g = self.regularizer
         return g.features if isinstance(g, BesideIntercept) else g
 
-    def penalty_at(self, w: Array) -> float:
-        """g(w)."""
-        return regularizers.value(self.regularizer, w)
-
     def coefficients(self, w: Array) -> tuple[Array, float]:
         """The coefficients of the features and the intercept, 0 if there is none."""
         if isinstance(self.data, InterceptBlocks):

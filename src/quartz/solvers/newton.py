@@ -26,6 +26,7 @@ from quartz.intercept import best_intercept
 from quartz.kernels.gram import add_gram
 from quartz.problem import Problem
 from quartz.regularizers import L2
+from quartz.regularizers import base as regularizers
 from quartz.solvers.state import State
 
 CHANGE = 0.1  # of phi'', below which the old one is kept
@@ -92,7 +93,8 @@ class NewtonSteps:
         problem, zeros = self._problem, np.zeros(self._problem.n)
         w = state.w
         self._predictions = problem.data.predictions(w)
-        value = np.mean(problem.losses(self._predictions)) + problem.lam * problem.penalty_at(w)
+        penalty = problem.lam * regularizers.value(problem.regularizer, w)
+        value = np.mean(problem.losses(self._predictions)) + penalty
         if not value < np.mean(problem.losses(zeros)):
             self._predictions, w = zeros, np.zeros_like(w)
         self._move(state, w, problem.gradients(self._predictions))
