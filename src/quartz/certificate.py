@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from quartz import checks
-from quartz.arrays import Array
+from quartz.arrays import Array, Floats
 from quartz.intercept import repaired, residual
 from quartz.laws import LawError
 from quartz.problem import Problem
@@ -80,7 +80,11 @@ class Certificate:
 
 
 def certify(
-    problem: Problem, alpha: Array, w: Array | None = None, primal: PrimalPoint = "best"
+    problem: Problem,
+    alpha: Array,
+    w: Array | None = None,
+    primal: PrimalPoint = "best",
+    multiplier: Floats | None = None,
 ) -> Certificate:
     """Certify the dual point `alpha` with a primal point.
 
@@ -93,6 +97,8 @@ def certify(
         The averaged primal point of Algorithm 1, if there is one.
     primal : {"best", "quartz", "conjugate"}
         Certify `w`, z = grad g*(abar), or the one of the two with the smaller P.
+    multiplier : float or ndarray of shape (m,), optional
+        Where the search for the best free intercept begins, that of centred rows.
 
     Raises
     ------
@@ -112,7 +118,7 @@ def certify(
         points["quartz"] = w.copy()  # solvers go on with theirs
     if primal != "quartz":
         points["conjugate"] = problem.conjugate_point(abar).copy()
-    predicted = {name: problem.completed(point) for name, point in points.items()}
+    predicted = {name: problem.completed(point, multiplier) for name, point in points.items()}
     if problem.intercept == "free":
         alpha = repaired(problem, alpha, next(iter(predicted.values()))[1])
         abar = problem.abar(alpha)

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quartz import checks
-from quartz.arrays import Array
-from quartz.data import Blocks, RowBlocks, as_blocks
+from quartz.arrays import Array, Floats
+from quartz.data import Blocks, KroneckerBlocks, RowBlocks, as_blocks
 from quartz.data.intercept import InterceptBlocks
 from quartz.intercept import best_intercept, free_intercept_data
 from quartz.losses import base as losses
@@ -50,8 +50,9 @@ class Problem:
         are scaled to mean 1, so that P has the weighted mean loss: weight 2 is the example twice,
         weight 0 leaves it out.
     intercept : {None, "free", "penalized"}
-        With an intercept b the predictions are A_i'w + b. It is kept as one more coordinate of w,
-        the last; :meth:`coefficients` takes them apart. "penalized" is a column of ones, whose
+        With an intercept b the predictions are A_i'w + b, b being a vector if there are several
+        outputs. It is kept as more coordinates of w, the last; :meth:`coefficients` takes them
+        apart. "penalized" is a column of ones, whose
         coefficient g sees like the others, as in LIBLINEAR; "free" is outside g
         (:mod:`quartz.intercept`).
 
@@ -98,16 +99,16 @@ class Problem:
     def _add_intercept(self, kind: Intercept) -> None:
         if kind not in ("free", "penalized"):
             raise ValueError(f'intercept must be None, "free" or "penalized", got {kind!r}.')
-        if not isinstance(self.data, RowBlocks):
+        if not isinstance(self.data, RowBlocks | KroneckerBlocks):
             raise ValueError(
-                "An intercept is here for one output and plain rows only. Leave it out, or add a "
-                "column of ones to X."
+                "An intercept needs plain rows of features. Leave it out, and give the blocks rows "
+                "for it."
             )
         if kind == "penalized":
             self.data = InterceptBlocks(self.data)
         else:
             self.data = free_intercept_data(self)
-            self.regularizer = BesideIntercept(self.regularizer)
+            self.regularizer = BesideIntercept(self.regularizer, self.data.m)
 
     @property
     def penalty(self) -> Regularizer:
@@ -115,35 +116,46 @@ class Problem:
         g = self.regularizer
         return g.features if isinstance(g, BesideIntercept) else g
 
-    def coefficients(self, w: Array) -> tuple[Array, float]:
-        """The coefficients of the features and the intercept, 0 if there is none."""
+    @property
+    def free_data(self) -> InterceptBlocks | None:
+        """The data, if the intercept is free."""
+        data = self.data
+        return data if isinstance(data, InterceptBlocks) and data.free else None
+
+    def coefficients(self, w: Array) -> tuple[Array, Floats]:
+        """The coefficients of the features and the intercept, 0 if there is none.
+
+        With m outputs there are m intercepts, and the coefficients are flat as in
+        :class:`~quartz.data.KroneckerBlocks`: reshape(-1, m) makes a column of each output.
+        """
         if isinstance(self.data, InterceptBlocks):
-            return w[:-1], self.data.intercept(w)
+            return w[: -self.data.m], self.data.intercept(w)
         return w, 0.0
 
-    def completed(self, w: Array) -> tuple[Array, Array]:
-        """The point with the best intercept, if that is free, and its predictions."""
-        data = self.data
-        if self.intercept == "free" and isinstance(data, InterceptBlocks):
+    def completed(self, w: Array, multiplier: Floats | None = None) -> tuple[Array, Array]:
+        """The point with the best intercept, if that is free, and its predictions.
+
+        The search for it begins with the multiplier, or with what w has.
+        """
+        data = self.free_data
+        if data is not None:
+            if multiplier is not None:
+                w = np.append(w[: -data.m], np.asarray(multiplier) / data.constant)
             features, b = self.coefficients(w)
             predictions = data.rows.predictions(features)
             b = best_intercept(self, predictions, b)
             return data.with_intercept(features, b), predictions + b
-        return w, data.predictions(w) if w.any() else np.zeros(data.dual_shape)
+        return w, self.data.predictions(w) if w.any() else np.zeros(self.data.dual_shape)
 
-    def first_multiplier(self, w: Array) -> float:
+    def first_multiplier(self, w: Array) -> Floats:
         """The intercept of centred rows that suits w, where a free one begins."""
-        data = self.data
-        if self.intercept != "free" or not isinstance(data, InterceptBlocks):
-            return 0.0
-        return data.constant * float(self.completed(w)[0][-1])
+        data = self.free_data
+        return 0.0 if data is None else data.constant * data.per_output(self.completed(w)[0])
 
-    def next_multiplier(self, multiplier: float, abar: Array) -> float:
+    def next_multiplier(self, multiplier: Floats, abar: Array) -> Floats:
         """A proximal step of a free intercept: where it is becomes the centre of the next."""
-        data = self.data
-        if self.intercept != "free" or not isinstance(data, InterceptBlocks):
-            return 0.0
-        return multiplier + data.constant * float(abar[-1])
+        data = self.free_data
+        return 0.0 if data is None else multiplier + data.constant * data.per_output(abar)
 
     @property
     def n(self) -> int:
@@ -190,14 +202,15 @@ class Problem:
         return each if self.weights is None else self.weights * each
 
     def gradients(self, predictions: Array) -> Array:
-        """s_i phi_i'(a_i) for every example; m = 1."""
-        each = self.loss.gradient(predictions, self.y)
-        return each if self.weights is None else self.weights * each
+        """s_i grad phi_i(a_i) for every example."""
+        each = losses.gradients(self.loss, predictions, self.y)
+        return each if self.weights is None else self.data.per_example(self.weights) * each
 
     def curvatures(self, predictions: Array) -> Array:
-        """s_i phi_i''(a_i) for every example, of a loss that knows it; m = 1."""
+        """s_i phi_i''(a_i) for every example, of a scalar loss that knows it."""
         each: Any = self.loss.curvature(predictions, self.y)  # type: ignore[attr-defined]
-        return np.broadcast_to(1.0 if self.weights is None else self.weights, self.n) * each
+        weights = np.ones(1) if self.weights is None else self.weights
+        return self.data.per_example(np.broadcast_to(weights, self.n)) * each
 
     def conjugates(self, alpha: Array) -> Array:
         """(s_i phi_i)*(-alpha_i) = s_i phi_i*(-alpha_i / s_i) for every example.
@@ -248,7 +261,7 @@ class Problem:
         With a free intercept also unless the duals sum to 0.
         """
         alpha = checks.finite_array("alpha", alpha, self.data.dual_shape)
-        if self.intercept == "free" and not np.isclose(alpha.sum(), 0, atol=1e-12 * self.n):
+        if self.intercept == "free" and not np.allclose(alpha.sum(axis=0), 0, atol=1e-12 * self.n):
             return -np.inf
         return self.dual_at(alpha, self.abar(alpha))
 

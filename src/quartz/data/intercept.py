@@ -4,21 +4,25 @@ from typing import Self
 
 import numpy as np
 
-from quartz.arrays import Array, IntArray, Matrix
+from quartz.arrays import Array, Floats, IntArray, Matrix
 from quartz.data import matrix as storage
 from quartz.data.blocks import Blocks, RowBlocks
+from quartz.data.kronecker import KroneckerBlocks
 
 
 class InterceptBlocks(Blocks):
-    """A_i = (x_i - c, s): the last coordinate of w is the intercept over s, of centred rows.
+    """A_i = (x_i - c, s) (x) I_m: the last m coordinates of w are the intercepts over s.
+
+    They are those of the centred rows, one for each output. Numbers for each output are a scalar if
+    m = 1 and else have shape (m,).
 
     Parameters
     ----------
-    rows : RowBlocks
+    rows : RowBlocks or KroneckerBlocks
         The x_i.
     constant : float
         s; a penalized intercept has 1.
-    centre : ndarray of shape (d - 1,), optional
+    centre : ndarray of shape (features,), optional
         c, by default 0.
     free : bool
         Whether the intercept has no penalty.
@@ -34,88 +38,101 @@ class InterceptBlocks(Blocks):
 
     def __init__(
         self,
-        rows: RowBlocks,
+        rows: RowBlocks | KroneckerBlocks,
         constant: float = 1.0,
         centre: Array | None = None,
         free: bool = False,
     ) -> None:
-        self.matrix, self.n, self.m = rows.matrix, rows.n, 1
-        self.d = rows.d + 1
+        self.matrix, self.n, self.m = rows.matrix, rows.n, rows.m
+        self.d, self.rows_alike = rows.d + rows.m, rows.rows_alike
         self.rows, self.constant, self.free = rows, constant, free
         self.centred = centre is not None
-        self.centre = np.zeros(rows.d) if centre is None else centre
-        self.products = np.empty(0) if centre is None else rows.predictions(centre)
+        self.centre = np.zeros(self.matrix.shape[1]) if centre is None else centre
+        self.products = (
+            np.empty(0) if centre is None else storage.multiply(self.matrix, self.centre)
+        )
         self.mean_square = float(self.squared_norms().mean())
 
     def predictions(self, w: Array) -> Array:
-        return self.rows.predictions(w[:-1]) + self._shift(w)
+        return self.rows.predictions(w[: -self.m]) + self.intercept(w)
 
     def combination(self, alpha: Array) -> Array:
-        total = float(alpha.sum())
-        features = self.rows.combination(alpha) - total * self.centre
+        total = alpha.sum(axis=0)
+        features = self.rows.combination(alpha) - np.outer(self.centre, total).ravel()
         return np.append(features, self.constant * total)
 
     def predict_one(self, i: int, w: Array) -> Array:
-        return np.asarray(self.rows.predict_one(i, w[:-1]) + self._shift(w))[()]
+        return np.asarray(self.rows.predict_one(i, w[: -self.m]) + self.intercept(w))[()]
 
     def accumulate(self, i: int, delta: Array, out: Array) -> None:
-        self.rows.accumulate(i, delta, out[:-1])
-        out[:-1] -= delta * self.centre
-        out[-1] += delta * self.constant
+        self.rows.accumulate(i, delta, out[: -self.m])
+        out[: -self.m] -= np.outer(self.centre, delta).ravel()
+        out[-self.m :] += delta * self.constant
 
     def squared_norms(
         self, row_weights: Array | None = None, offsets: Array | float = 0.0
     ) -> Array:
-        weights = np.ones(self.d) if row_weights is None else row_weights
+        ones = np.ones(self.matrix.shape[1] + 1)
+        weights = ones
+        if row_weights is not None:
+            weights = row_weights.reshape(-1, *self.dual_shape[1:])
         norms = self._squared_norms(weights)
+        norms = norms if norms.ndim == 1 else norms.max(axis=1)
         if np.any(offsets):
-            norms += offsets * self._squared_norms(np.ones(self.d))
+            norms += offsets * self._squared_norms(ones)
         return norms
 
     def gram_products(self, alpha: Array) -> Array:
-        return self.squared_norms() * alpha
+        return self.per_example(self.squared_norms()) * alpha
 
     def take(self, examples: IntArray) -> Self:
         centre = self.centre if self.centred else None
         return type(self)(self.rows.take(examples), self.constant, centre, self.free)
 
     def dense(self) -> Array:
-        features = self.rows.dense()[:, :, 0] - self.centre
-        constant = np.full((self.n, 1), self.constant)
-        return np.hstack([features, constant])[:, :, None]
+        outputs = np.eye(self.m)
+        features = self.rows.dense() - np.kron(self.centre[:, None], outputs)
+        constant = np.broadcast_to(self.constant * outputs, (self.n, self.m, self.m))
+        return np.concatenate([features, constant], axis=1)
 
     def support(self) -> Matrix:
-        return storage.support(self.dense()[:, :, 0])
+        return storage.support(self.dense()[:, :: self.m, 0])
 
     def row_sums(self, weights: Array | None = None) -> Array:
         weights = np.ones(self.n) if weights is None else weights
-        total = float(weights.sum())
-        sums = np.full(self.d, total)
+        sums = np.full(self.d, float(weights.sum()))
         if not self.centred:
-            sums[:-1] = self.rows.row_sums(weights)
+            sums[: -self.m] = self.rows.row_sums(weights)
         return sums
 
     def active_groups(self, labels: IntArray) -> Array:
         groups = np.full(self.d, float(np.unique(labels).size))
         if not self.centred:
-            groups[:-1] = self.rows.active_groups(labels)
+            groups[: -self.m] = self.rows.active_groups(labels)
         return groups
 
-    def intercept(self, w: Array) -> float:
-        """Of the rows as they are: b with A_i' w = x_i' w[:-1] + b."""
-        return float(self._shift(w))
+    def per_output(self, w: Array) -> Array:
+        """The last coordinates, a scalar if m = 1."""
+        return np.asarray(w[-self.m :].reshape(self.dual_shape[1:]))[()]
 
-    def with_intercept(self, features: Array, b: float) -> Array:
+    def intercept(self, w: Array) -> Floats:
+        """Of the rows as they are: b with A_i' w = x_i' W + b, W the other coordinates."""
+        return self.constant * self.per_output(w) - self._centre_product(w[: -self.m])
+
+    def with_intercept(self, features: Array, b: Floats) -> Array:
         """Return the w with these coefficients and this intercept."""
-        return np.append(features, (b + features @ self.centre) / self.constant)
+        return np.append(features, (b + self._centre_product(features)) / self.constant)
 
-    def _shift(self, w: Array) -> float:
-        return self.constant * w[-1] - float(self.centre @ w[:-1])
+    def _centre_product(self, features: Array) -> Floats:
+        """c' W."""
+        return self.centre @ features.reshape(-1, *self.dual_shape[1:])
 
     def _squared_norms(self, weights: Array) -> Array:
+        """sum_j weights_j A_ji^2, for one vector of weights or several columns."""
         features = weights[:-1]
-        norms = self.rows.squared_norms(features) + weights[-1] * self.constant**2
+        norms = storage.squared_multiply(self.matrix, features)
+        norms += self.constant**2 * weights[-1]
         if self.centred:
-            norms += features @ self.centre**2
-            norms -= 2 * self.rows.predictions(features * self.centre)
+            norms += self.centre**2 @ features
+            norms -= 2 * storage.multiply(self.matrix, (features.T * self.centre).T)
         return norms

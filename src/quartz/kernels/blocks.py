@@ -6,14 +6,16 @@ import numpy as np
 
 from quartz.arrays import Array
 from quartz.data import Blocks, KroneckerBlocks
+from quartz.data.intercept import InterceptBlocks
 from quartz.kernels.placeholder import placeholder
-from quartz.kernels.rows import add, column, dot, row_start
+from quartz.kernels.rows import add, add_offset, column, dot, offset, row_start
 from quartz.kernels.vectors import add_to, coordinate
 
 
 def block_parts(data: Blocks) -> dict[str, Any]:
     """Return what the placeholders below stand for."""
-    if isinstance(data, KroneckerBlocks):
+    rows = data.rows if isinstance(data, InterceptBlocks) else data
+    if isinstance(rows, KroneckerBlocks):
         return {"block_dot": _kronecker_dot, "block_add": _kronecker_add}
     return {"block_dot": _stacked_dot, "block_add": _stacked_add}
 
@@ -40,7 +42,8 @@ def _stacked_add(rows: Any, i: Any, delta: Array, vectors: Any, scale: float, g:
 
 def _kronecker_dot(rows: Any, i: Any, vectors: Any, scale: float, g: Any, out: Array) -> None:
     start, stop = row_start(rows, i), row_start(rows, i + np.uint64(1))
-    out[:] = 0.0
+    for output in range(out.size):
+        out[output] = offset(rows, i, np.uint64(output), vectors, scale, g)
     for k in range(start, stop):
         first = column(rows, k, start) * np.uint64(out.size)
         for output in range(out.size):
@@ -55,3 +58,5 @@ def _kronecker_add(rows: Any, i: Any, delta: Array, vectors: Any, scale: float, 
         for output in range(delta.size):
             change = rows.values[k] * delta[output]
             add_to(vectors, first + np.uint64(output), change, scale, g)
+    for output in range(delta.size):
+        add_offset(rows, i, np.uint64(output), delta[output], vectors, scale, g)

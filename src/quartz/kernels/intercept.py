@@ -1,7 +1,7 @@
 """How the kernels see an intercept: as one more column.
 
 A penalized intercept is a coordinate like the others, of a column of ones. A free one has the
-column s, its own place z_b, and a multiplier beta; its prediction is
+column s, its own place z_b, and a multiplier beta; the prediction is
 
     (x_i - c)' z + s z_b + beta,
 
@@ -10,14 +10,15 @@ O(1) more than without an intercept,
 
     x_i' raw - t x_i' c - (c' raw - t c'c) + s z_b + beta.
 
-This needs z = abar, that is L2; for any other g, c = 0.
+This needs z = abar, that is L2; for any other g, c = 0. With m outputs each has its own z, z_b and
+beta.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from quartz.arrays import Array
+from quartz.arrays import Array, Floats
 from quartz.data import Blocks
 from quartz.data.intercept import InterceptBlocks
 from quartz.kernels.rows import (
@@ -29,19 +30,19 @@ from quartz.kernels.rows import (
 )
 from quartz.kernels.vectors import add_to, coordinate
 
-Z_B, T, PRODUCT, BETA = 0, 1, 2, 3  # positions in `moving`
+Z_B, T, PRODUCT, BETA = 0, 1, 2, 3  # rows of `moving`
 
 
 class Column(NamedTuple):
     """A penalized intercept."""
 
-    last: np.uint64  # the coordinate
+    first: np.uint64  # its coordinate, that of the first output
 
 
 class Free(NamedTuple):
     """A free intercept."""
 
-    moving: Array  # z_b, t, c' raw and beta
+    moving: Array  # z_b, t, c' raw and beta of each output
     constant: float  # s
     products: Array  # x_i' c
     square: float  # c' c
@@ -64,60 +65,68 @@ class KernelData:
         self._free: Free | None = None
         if not isinstance(data, InterceptBlocks):
             return
-        self._centre = data.centre
+        self._m, self._centre = data.m, data.centre
         if data.free:
             square = float(data.centre @ data.centre)
-            self._free = Free(np.zeros(4), data.constant, data.products, square)
+            self._free = Free(np.zeros((4, data.m)), data.constant, data.products, square)
             self.parts |= _CENTRED if data.centred else _UNCENTRED
         else:
             self.parts |= _COLUMN
         kind: Any = CsrRowsWithIntercept if isinstance(plain, CsrRows) else DenseRowsWithIntercept
-        self.rows = kind(*plain, self._free or Column(np.uint64(data.d - 1)))
+        self.rows = kind(*plain, self._free or Column(np.uint64(data.d - data.m)))
 
-    def open(self, abar: Array, multiplier: float) -> Array:
+    def open(self, abar: Array, multiplier: Floats) -> Array:
         """Return the part of abar that the kernel calls so, a view."""
         if self._free is None:
             return abar
-        self._free.moving[:] = abar[-1], 0.0, self._centre @ abar[:-1], multiplier
-        return abar[:-1]
+        features, moving = abar[: -self._m], self._free.moving
+        moving[Z_B], moving[T], moving[BETA] = abar[-self._m :], 0.0, multiplier
+        moving[PRODUCT] = self._centre @ features.reshape(-1, self._m)
+        return features
 
     def close(self, abar: Array) -> None:
         """Bring abar up to date after a call."""
         if self._free is not None:
-            abar[-1] = self._free.moving[Z_B]
-            abar[:-1] -= self._free.moving[T] * self._centre
+            abar[-self._m :] = self._free.moving[Z_B]
+            abar[: -self._m] -= np.outer(self._centre, self._free.moving[T]).ravel()
 
 
-def _column(rows: Any, i: Any, vectors: Any, scale: float, g: Any) -> float:
-    return coordinate(vectors, rows.intercept.last, scale, g)
+def _column(rows: Any, i: Any, output: Any, vectors: Any, scale: float, g: Any) -> float:
+    return coordinate(vectors, rows.intercept.first + output, scale, g)
 
 
-def _add_column(rows: Any, i: Any, delta: float, vectors: Any, scale: float, g: Any) -> None:
-    add_to(vectors, rows.intercept.last, delta, scale, g)
+def _add_column(
+    rows: Any, i: Any, output: Any, delta: float, vectors: Any, scale: float, g: Any
+) -> None:
+    add_to(vectors, rows.intercept.first + output, delta, scale, g)
 
 
-def _offset(rows: Any, i: Any, vectors: Any, scale: float, g: Any) -> float:
+def _offset(rows: Any, i: Any, output: Any, vectors: Any, scale: float, g: Any) -> float:
     it = rows.intercept
-    return it.constant * it.moving[Z_B] + it.moving[BETA]
+    return it.constant * it.moving[Z_B, output] + it.moving[BETA, output]
 
 
-def _add_offset(rows: Any, i: Any, delta: float, vectors: Any, scale: float, g: Any) -> None:
+def _add_offset(
+    rows: Any, i: Any, output: Any, delta: float, vectors: Any, scale: float, g: Any
+) -> None:
     it = rows.intercept
-    it.moving[Z_B] += it.constant * delta
+    it.moving[Z_B, output] += it.constant * delta
 
 
-def _centred_offset(rows: Any, i: Any, vectors: Any, scale: float, g: Any) -> float:
+def _centred_offset(rows: Any, i: Any, output: Any, vectors: Any, scale: float, g: Any) -> float:
     it = rows.intercept
-    t = it.moving[T]
-    centred = t * it.products[i] + it.moving[PRODUCT] - t * it.square
-    return it.constant * it.moving[Z_B] + it.moving[BETA] - centred
+    t = it.moving[T, output]
+    centred = t * it.products[i] + it.moving[PRODUCT, output] - t * it.square
+    return it.constant * it.moving[Z_B, output] + it.moving[BETA, output] - centred
 
 
-def _add_centred(rows: Any, i: Any, delta: float, vectors: Any, scale: float, g: Any) -> None:
+def _add_centred(
+    rows: Any, i: Any, output: Any, delta: float, vectors: Any, scale: float, g: Any
+) -> None:
     it = rows.intercept
-    it.moving[Z_B] += it.constant * delta
-    it.moving[T] += delta
-    it.moving[PRODUCT] += delta * it.products[i]
+    it.moving[Z_B, output] += it.constant * delta
+    it.moving[T, output] += delta
+    it.moving[PRODUCT, output] += delta * it.products[i]
 
 
 _COLUMN = {"offset": _column, "add_offset": _add_column}

@@ -47,16 +47,15 @@ def squared_distance(x: Array, y: Array) -> float:
     return float(specialize(_squared_distance, {})(x, y))
 
 
-def map_examples(function: Any, parameters: Any, x: Array, y: Array) -> Array:
-    """function(parameters, x_i, y_i) for every i."""
-    out = np.empty(x.shape[0])
+def map_examples(function: Any, parameters: Any, x: Array, y: Array, out: Array) -> Array:
+    """out_i = function(parameters, x_i, y_i) for every i."""
     specialize(_map_examples, {"example_function": function})(parameters, x, y, out)
     return out
 
 
 @placeholder
-def example_function(parameters: Any, x: Floats, y: Floats) -> float:
-    """Placeholder: value or conjugate of a loss."""
+def example_function(parameters: Any, x: Floats, y: Floats) -> Floats:
+    """Placeholder: value, gradient or conjugate of a loss."""
     raise NotImplementedError
 
 
@@ -100,7 +99,7 @@ def _squared_distance(x: Array, y: Array) -> float:
 
 
 def _map_examples(parameters: Any, x: Array, y: Array, out: Array) -> None:
-    for i in range(out.size):
+    for i in range(out.shape[0]):
         out[i] = example_function(parameters, x[i], y[i])
 
 

@@ -90,14 +90,16 @@ def prefetch_row(rows: Any, i: Any) -> None:
 
 
 @placeholder
-def offset(rows: Any, i: Any, vectors: Any, scale: float, g: Any) -> float:
-    """Placeholder: what an intercept adds to A_i' x."""
+def offset(rows: Any, i: Any, output: Any, vectors: Any, scale: float, g: Any) -> float:
+    """Placeholder: what an intercept adds to an output of A_i' x."""
     raise NotImplementedError
 
 
 @placeholder
-def add_offset(rows: Any, i: Any, delta: float, vectors: Any, scale: float, g: Any) -> None:
-    """Placeholder: an intercept's part of abar += A_i delta."""
+def add_offset(
+    rows: Any, i: Any, output: Any, delta: float, vectors: Any, scale: float, g: Any
+) -> None:
+    """Placeholder: an intercept's part of abar += A_i delta, for one output."""
 
 
 def dot(rows: Any, i: Any, vectors: Any, scale: float, g: Any) -> float:
@@ -115,7 +117,7 @@ def dot(rows: Any, i: Any, vectors: Any, scale: float, g: Any) -> float:
     while k < stop:
         a += rows.values[k] * coordinate(vectors, column(rows, k, start), scale, g)
         k += one
-    return (a + b) + (c + d) + offset(rows, i, vectors, scale, g)
+    return (a + b) + (c + d) + offset(rows, i, np.uint64(0), vectors, scale, g)
 
 
 def add(rows: Any, i: Any, delta: float, vectors: Any, scale: float, g: Any) -> None:
@@ -125,14 +127,16 @@ def add(rows: Any, i: Any, delta: float, vectors: Any, scale: float, g: Any) -> 
     while k < stop:
         add_to(vectors, column(rows, k, start), rows.values[k] * delta, scale, g)
         k += np.uint64(1)
-    add_offset(rows, i, delta, vectors, scale, g)
+    add_offset(rows, i, np.uint64(0), delta, vectors, scale, g)
 
 
-def _no_offset(rows: Any, i: Any, vectors: Any, scale: float, g: Any) -> float:
+def _no_offset(rows: Any, i: Any, output: Any, vectors: Any, scale: float, g: Any) -> float:
     return 0.0
 
 
-def _add_no_offset(rows: Any, i: Any, delta: float, vectors: Any, scale: float, g: Any) -> None:
+def _add_no_offset(
+    rows: Any, i: Any, output: Any, delta: float, vectors: Any, scale: float, g: Any
+) -> None:
     pass
 
 

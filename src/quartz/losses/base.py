@@ -15,6 +15,8 @@ Optional
     curvature(a, y)       phi''(a) of a scalar loss, at a kink from either side; for Newton steps
     targets               "real" (default), "sign" (-1 or +1) or "class" (0, ..., m - 1)
     vector                True if phi couples the m outputs (default False)
+    simplex               True if the dual variables of a loss over classes are e_y - p with p in
+                          the unit simplex, all of it; for free intercepts
     validate()            raises ValueError on bad parameters
 
 `value`, `gradient`, `conjugate` and `curvature` of a scalar loss must also work elementwise on
@@ -104,16 +106,29 @@ def conjugates(loss: Loss, u: Floats, y: Floats) -> Floats:
     return _over_examples(loss, loss.conjugate, u, y)
 
 
-def _over_examples(loss: Loss, function: Any, x: Floats, y: Floats) -> Floats:
+def gradients(loss: Loss, a: Floats, y: Floats) -> Floats:
+    """Gradients of phi_i at a_i, for all examples."""
     if is_vector(loss):
-        if len(x) > _MANY:
-            from quartz.kernels.passes import map_examples
+        return _of_vectors(loss, loss.gradient, a, y, np.empty(a.shape))
+    return loss.gradient(a, y)
 
-            return map_examples(function.__func__, loss, np.ascontiguousarray(x), y)
-        return np.array([function(*pair) for pair in zip(x, y, strict=True)])
+
+def _over_examples(loss: Loss, function: Any, x: Floats, y: Floats) -> Floats:
     each = np.empty(len(x))
+    if is_vector(loss):
+        return _of_vectors(loss, function, x, y, each)
     for start in range(0, len(x), _PART):  # temporaries that fit the cache
         part = slice(start, start + _PART)
         terms: Floats = function(x[part], y[part])
         each[part] = terms if terms.ndim < 2 else terms.sum(axis=1)
     return each
+
+
+def _of_vectors(loss: Loss, function: Any, x: Floats, y: Floats, out: Floats) -> Floats:
+    if len(x) > _MANY:
+        from quartz.kernels.passes import map_examples
+
+        return map_examples(function.__func__, loss, np.ascontiguousarray(x), y, out)
+    for i, pair in enumerate(zip(x, y, strict=True)):
+        out[i] = function(*pair)
+    return out

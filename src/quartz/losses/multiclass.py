@@ -36,6 +36,11 @@ class Softmax(NamedTuple):
         """Couples the outputs."""
         return True
 
+    @property
+    def simplex(self) -> bool:
+        """Duals are e_y - p."""
+        return True
+
     def value(self, a: Array, y: int) -> Floats:
         """phi(a), without overflow."""
         top = np.max(a)
@@ -107,6 +112,11 @@ class SmoothedMulticlassHinge(NamedTuple):
     @property
     def vector(self) -> bool:
         """Couples the outputs."""
+        return True
+
+    @property
+    def simplex(self) -> bool:
+        """Duals are e_y - p."""
         return True
 
     def validate(self) -> None:

@@ -138,7 +138,7 @@ class ProximalPoints:
         """kappa c; a free intercept has a centre of its own."""
         shift = self.kappa * self._centre
         if self._problem.intercept == "free":
-            shift[-1] = 0.0
+            shift[-self._problem.data.m :] = 0.0
         return shift
 
     def _wanted_strength(self, curvatures: Array) -> float:

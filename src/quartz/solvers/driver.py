@@ -237,7 +237,7 @@ class _Run:
 
     def certify(self, primal: PrimalPoint, estimate: float | None = None) -> Certificate:
         state = self._state
-        certificate = certify(self._problem, state.alpha, state.w, primal)
+        certificate = certify(self._problem, state.alpha, state.w, primal, state.multiplier)
         passes, seconds = state.visited / self._problem.n, time.perf_counter() - self._began
         self.trace.record(state.iteration, passes, seconds, certificate)
         if len(self.trace) == 1 or certificate.gap < self.best.gap:

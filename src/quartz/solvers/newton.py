@@ -90,13 +90,14 @@ class NewtonSteps:
 
     def _begin(self, state: State) -> None:
         """Start at `state.w`, or at 0 if that is better, as it can be for small lam."""
-        problem, zeros = self._problem, np.zeros(self._problem.n)
-        w = state.w
-        self._predictions = problem.data.predictions(w)
-        penalty = problem.lam * regularizers.value(problem.regularizer, w)
-        value = np.mean(problem.losses(self._predictions)) + penalty
-        if not value < np.mean(problem.losses(zeros)):
-            self._predictions, w = zeros, np.zeros_like(w)
+        problem = self._problem
+        points = [problem.completed(w) for w in (state.w, np.zeros_like(state.w))]
+
+        def value(point: tuple[Array, Array]) -> float:
+            penalty = problem.lam * regularizers.value(problem.regularizer, point[0])
+            return float(np.mean(problem.losses(point[1]))) + penalty
+
+        w, self._predictions = min(points, key=value)
         self._move(state, w, problem.gradients(self._predictions))
 
     def _move(self, state: State, w: Array, gradients: Array) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quartz import checks
-from quartz.arrays import Array
+from quartz.arrays import Array, Floats
 from quartz.problem import Problem
 
 
@@ -19,7 +19,7 @@ class State:
     iteration: int = 0  # t, index sets used so far
     visited: int = 0  # examples in those sets; visited / n is the number of passes
     most_visited: float = np.inf  # at which the run ends
-    multiplier: float = 0.0  # of a free intercept: the centre of its proximal term
+    multiplier: Floats = 0.0  # of a free intercept: the centre of its proximal term
 
     @classmethod
     def start(cls, problem: Problem, alpha: Array | None = None, w: Array | None = None) -> "State":
