@@ -53,7 +53,9 @@ def table(results):
         alike = "-"
         if len(default) == 2:
             alike = f"{default['with'][2] / default['without'][2]:.3f}"
-        shown = [" → ".join(_shown(r["modes"][mode].get(name)) for name in INTERCEPTS) for mode in MODES]
+        shown = [
+            " → ".join(_shown(r["modes"][mode].get(name)) for name in INTERCEPTS) for mode in MODES
+        ]
         lines.append("| " + " | ".join([r["data"], r["loss"], r["lam"], alike, *shown]) + " |")
     return "\n".join(lines)
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from quartz import Problem, losses, regularizers, samplings
 from quartz.data import KroneckerBlocks, RowBlocks, StackedBlocks
+from quartz.data.intercept import InterceptBlocks
 from quartz.losses.base import is_vector, target_kind
 
 LOSSES = [
@@ -65,15 +66,23 @@ SAMPLINGS = {
     "explicit": samplings.Explicit([[0, 1, 2], [3, 4, 5, 6], [7, 8, 0]], [0.2, 0.3, 0.5]),
 }
 
-KINDS = ("rows, sparse", "rows, dense", "stacked, sparse", "stacked, dense", "kronecker")
+KINDS = (
+    "rows, sparse",
+    "rows, dense",
+    "stacked, sparse",
+    "stacked, dense",
+    "kronecker",
+    "intercept, sparse rows",
+    "intercept, kronecker",
+)
 
 
 def make_data(kind, rng, n=N, density=0.5, separable=False):
     """Random blocks with d = D; `separable` puts the examples on disjoint features by thirds."""
     import scipy.sparse as sp
 
-    m = 1 if kind.startswith("rows") else 2
-    columns = D // m if kind == "kronecker" else D
+    m = 1 if "rows" in kind else 2
+    columns = (D // m if "kronecker" in kind else D) - ("intercept" in kind)
     rows = n * m if kind.startswith("stacked") else n
     X = rng.normal(size=(rows, columns)) * (rng.random((rows, columns)) < density)
     if separable:
@@ -81,9 +90,12 @@ def make_data(kind, rng, n=N, density=0.5, separable=False):
         X[owner[:, None] != np.arange(columns) % 3] = 0
     if "sparse" in kind:
         X = sp.csr_array(X)
-    if kind == "kronecker":
-        return KroneckerBlocks(X, m)
-    return RowBlocks(X) if m == 1 else StackedBlocks(X, m)
+    if "stacked" in kind:
+        return StackedBlocks(X, m)
+    data = RowBlocks(X) if m == 1 else KroneckerBlocks(X, m)
+    if "intercept" in kind:
+        return InterceptBlocks(data, constant=0.7, centre=rng.normal(size=columns))
+    return data
 
 
 def make_targets(loss, data, rng):

@@ -11,9 +11,9 @@ from quartz.regularizers import base
 class BesideIntercept(NamedTuple):
     """g of all coordinates but the last m, whatever these are.
 
-    Its conjugate is finite only where the last coordinates are 0. That constraint is the business of
-    the problem and its certificate; `conjugate` leaves it out, and `conjugate_gradient` is that of
-    the proximal term that solvers have in its place.
+    Its conjugate is finite only where the last coordinates are 0. That constraint is the business
+    of the problem and its certificate; `conjugate` leaves it out, and `conjugate_gradient` is that
+    of the proximal term that solvers have in its place.
     """
 
     features: Any  # g
