@@ -19,7 +19,8 @@ def check_loss(loss: Any, outputs: int = 3, trials: int = 100, seed: int = 0) ->
     it is (1/gamma)-Lipschitz; the conjugate is the numeric supremum; Fenchel-Young holds everywhere
     with equality at the gradient; a scalar loss works elementwise on arrays; and the Option-I step,
     where there is one, is feasible, solves its optimality condition (gamma > 0) and beats other
-    feasible points. The curvature, where there is one, is the gradient's derivative.
+    feasible points. The curvature, where there is one, is the gradient's derivative; and a loss
+    that says `simplex` has the duals that this promises.
 
     Parameters
     ----------
@@ -70,6 +71,8 @@ def _violations(loss: Any, outputs: int, trials: int, rng: np.random.Generator) 
             yield from _step(loss, point, rng)
         if hasattr(loss, "curvature"):
             yield from _curvature(loss, point)
+        if getattr(loss, "simplex", False):
+            yield from _simplex(loss, point, rng)
     if not is_vector(loss):
         yield from _elementwise(loss, [_random_point(loss, outputs, rng) for _ in range(10)])
 
@@ -108,6 +111,16 @@ def _curvature(loss: Any, point: _Point) -> list[str]:
     error = max(min(slopes) - found, found - max(slopes))
     law = "curvature is the derivative of the gradient"
     return broken(law, error, _scaled(1e-4, found), str(point))
+
+
+def _simplex(loss: Any, point: _Point, rng: np.random.Generator) -> Iterator[str]:
+    chosen = np.arange(point.a.size) == point.y
+    p = loss.gradient(point.a, point.y) + chosen
+    outside = max(abs(float(p.sum()) - 1), -float(p.min()))
+    yield from broken("gradients are p - e_y, p in the simplex", outside, 1e-12, str(point))
+    u = rng.dirichlet(np.full(p.size, 0.5)) - chosen
+    error = 0.0 if np.isfinite(loss.conjugate(u, point.y)) else np.inf
+    yield from broken("conjugate is finite on all of p - e_y", error, 0.0, f"u={u}, y={point.y}")
 
 
 def _convexity(loss: Any, point: _Point) -> list[str]:
