@@ -202,6 +202,25 @@ def test_check_loss_names_the_broken_law(mistake, law):
     assert " at " in str(error.value) or mistake == "if"
 
 
+def test_check_loss_finds_a_loss_that_is_not_of_the_simplex():
+    class Promising(NamedTuple):
+        """(a - e_y)^2 / 2."""
+
+        targets, vector, simplex, gamma = "class", True, True, 1.0
+
+        def value(self, a, y):
+            return 0.5 * np.sum((a - (np.arange(a.size) == y)) ** 2)
+
+        def gradient(self, a, y):
+            return a - (np.arange(a.size) == y)
+
+        def conjugate(self, u, y):
+            return 0.5 * np.sum(u**2) + u[y]
+
+    with pytest.raises(LawError, match="gradients are p - e_y, p in the simplex"):
+        check_loss(Promising())
+
+
 def test_check_loss_finds_an_overstated_gamma():
     class TooSmooth(Sabotaged):
         @property
