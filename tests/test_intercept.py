@@ -8,10 +8,20 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import ElasticNet, LogisticRegression, Ridge
 from sklearn.svm import SVC, SVR
 
-from quartz import Problem, certify, losses, methods, regularizers, samplings, solve
+from quartz import (
+    Plan,
+    Problem,
+    certify,
+    iterate,
+    losses,
+    methods,
+    regularizers,
+    samplings,
+    solve,
+)
 from quartz.data import KroneckerBlocks, StackedBlocks, make_classification
 from quartz.intercept import best_intercept, repaired
 from quartz.losses.base import is_vector
@@ -98,7 +108,6 @@ def test_agrees_with_other_solvers(loss, kind):
     other = value(problem, w, b)
     certificate = found.certificate
     assert certificate.dual <= other + 1e-12
-    assert certificate.primal - other <= certificate.gap + 1e-9
     coefficients, intercept = problem.coefficients(found.w)
     assert value(problem, coefficients, intercept) == pytest.approx(certificate.primal, abs=1e-12)
     # lam/2 ||w - w*||^2 <= P - P* of both
@@ -145,7 +154,6 @@ def test_several_outputs_agree_with_other_solvers(loss, kind):
     w, b = reference_for_several(loss, X, y, LAM)
     certificate, other = found.certificate, value(problem, w, b)
     assert certificate.dual <= other + 1e-12
-    assert certificate.primal - other <= certificate.gap + 1e-9
     coefficients, intercepts = problem.coefficients(found.w)
     assert intercepts.shape == (problem.data.m,)
     np.testing.assert_allclose(intercepts, b, atol=5e-4)
@@ -189,8 +197,10 @@ def test_weak_duality_of_several_outputs(loss, weighted, seed):
     assert problem.dual(alpha) <= value(problem, w, b) + 1e-9
     predictions = problem.data.rows.predictions(w)
     best = best_intercept(problem, predictions)
+    for _ in range(10 if is_vector(loss) else 0):  # each time ten steps more
+        best = best_intercept(problem, predictions, best)
     for other in (b, best + 1e-3 * rng.normal(size=m)):
-        assert value(problem, w, best) <= value(problem, w, other) + 1e-12
+        assert value(problem, w, best) <= value(problem, w, other) + 1e-9
     certificate = certify(problem, start)
     assert -1e-9 <= certificate.gap < np.inf
     assert certificate.dual <= value(problem, w, b) + 1e-9
@@ -338,14 +348,123 @@ def test_other_regularizers(g, acceleration):
         assert value(problem, other, b + rng.normal()) >= found.certificate.dual
 
 
+@pytest.mark.parametrize("ratio", [0.2, 0.7])
+def test_elastic_net_of_scikit_learn(ratio):
+    X, y = data()
+    target = X @ np.arange(20) + 3 * y + 50
+    other = ElasticNet(alpha=0.1, l1_ratio=ratio, tol=1e-10, max_iter=100_000).fit(X, target)
+    g = regularizers.ElasticNet(ratio / (1 - ratio))
+    problem = Problem(X, target, losses.Squared(), 0.1 * (1 - ratio), g, intercept="free")
+    found = solve(problem, tol=1e-9, max_passes=5000)
+    w, b = problem.coefficients(found.w)
+    assert found.certificate.dual <= value(problem, other.coef_, other.intercept_) + 1e-12
+    np.testing.assert_allclose(w, other.coef_, atol=1e-3)
+    assert b == pytest.approx(other.intercept_, abs=1e-2)
+
+
+@pytest.mark.parametrize("acceleration", ["on", "auto"])
+def test_samplings_can_be_accelerated(acceleration):
+    """The estimate of their gap needs the multiplier."""
+    X, y = data()
+    passes = [
+        solve(
+            Problem(X, y, losses.Logistic(), 1e-3, intercept=kind),
+            samplings.Nice(8),
+            acceleration=acceleration,
+        ).trace.passes[-1]
+        for kind in ("free", "penalized")
+    ]
+    assert passes[0] <= 1.5 * passes[1]
+
+
+def test_a_regularizer_without_acceleration():
+    class Plain(NamedTuple):
+        """L2 that cannot be weakened."""
+
+        separable = True
+
+        def value(self, w):
+            return 0.5 * w**2
+
+        def conjugate(self, u):
+            return 0.5 * u**2
+
+        def conjugate_gradient(self, u):
+            return u
+
+    X, y = data()
+    problem = Problem(X, y, losses.Logistic(), 1e-4, Plain(), intercept="free")
+    assert solve(problem, tol=1e-4, max_passes=2000).converged
+
+
+def test_offsets_that_rounding_feels():
+    """Large targets or columns: the bound for rounding keeps D below the optimum."""
+    rng = np.random.default_rng(3)
+    for far, wide in ((1e9, 0.0), (0.0, 1e7), (1e8, 1e5)):
+        X, noise = rng.normal(size=(30, 4)), rng.normal(size=30)
+        y = X @ np.arange(4) + noise
+        exact = Problem(X, y, losses.Squared(), 1e-3, intercept="free")
+        optimum = solve(exact, tol=1e-12).certificate.primal
+        moved = Problem(X + wide, y + far, losses.Squared(), 1e-3, intercept="free")
+        certificate = solve(moved, max_passes=100).certificate
+        assert certificate.dual <= optimum * (1 + 1e-12)
+        assert certificate.relative_gap < 1e-4
+
+
+class _NaiveLogistic(NamedTuple):
+    """A formula that overflows far away."""
+
+    gamma, targets = 4.0, "sign"
+
+    def value(self, a, y):
+        return np.log1p(np.exp(-y * a))
+
+    def gradient(self, a, y):
+        e = np.exp(-y * a)
+        return -y * e / (1 + e)
+
+    def conjugate(self, u, y):
+        return losses.Logistic().conjugate(u, y)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_gradient_that_overflows_far_away():
+    X, y = data(50)
+    problem, other = (
+        Problem(X, y, loss, LAM, intercept="free") for loss in (_NaiveLogistic(), losses.Logistic())
+    )
+    alpha = 0.3 * y
+    new = repaired(problem, alpha, np.zeros(50))
+    np.testing.assert_allclose(new, repaired(other, alpha, np.zeros(50)))
+
+
+def test_hard_cases():
+    free = {"intercept": "free"}
+    alike = Problem(np.full((10, 2), 0.3), np.tile([1.0, -1], 5), losses.Logistic(), 0.1, **free)
+    assert solve(alike).converged
+    large = Problem(np.arange(4.0)[:, None], [1, 1, -1, -1], losses.SquaredHinge(), 1.0, **free)
+    for seed in range(50):
+        alpha = np.append([0, 0], -1e6 * np.random.default_rng(seed).random(2))
+        assert np.isfinite(certify(large, alpha).dual)
+    X, y = data()
+    huge = Problem(X, 1e8 * y, losses.Squared(), 0.01, **free)
+    assert np.isfinite(huge.dual(solve(huge).alpha))
+    assert "intercept=free" in repr(huge)
+
+
 def test_warm_starts():
     X, y = data()
     problem = Problem(X, y, losses.Logistic(), 1e-4, intercept="free")
     first = solve(problem, tol=1e-6)
     again = solve(problem, tol=1e-6, start=first)
     assert again.trace.passes == [0.0]
-    other = solve(Problem(X, y, losses.Logistic(), 2e-4, intercept="free"), tol=1e-6, start=first)
-    assert other.converged
+    other = Problem(X, y, losses.Logistic(), 1.1e-4, intercept="free")
+    options = {"sampling": "permuted", "acceleration": "off", "max_passes": 2000}
+    warm, cold = (solve(other, start=start, **options) for start in (first, None))
+    assert warm.converged
+    assert warm.trace.passes[-1] < 0.7 * cold.trace.passes[-1]
+    without = solve(Problem(X, y, losses.Logistic(), 1e-4))
+    assert solve(problem, start=without).converged
 
 
 def test_a_constant_feature_gets_no_coefficient():
@@ -406,6 +525,8 @@ def test_refusals():
         Problem(X, y, losses.Logistic(), LAM, intercept=True)
     with pytest.raises(ValueError, match="Class 2 has no example"):
         Problem(KroneckerBlocks(X, 3), (y > 0).astype(int), losses.Softmax(), LAM, intercept="free")
+    with pytest.raises(ValueError, match="labels of output 1 are"):
+        Problem(X, np.column_stack([y, np.ones(300)]), losses.Logistic(), LAM, intercept="free")
     with pytest.raises(ValueError, match="plain rows"):
         Problem(StackedBlocks(X, 2), y[:150] > 0, losses.Softmax(), LAM, intercept="free")
     with pytest.raises(ValueError, match="simplex"):
@@ -415,4 +536,11 @@ def test_refusals():
         solve(problem, method=methods.SPDC())
     with pytest.raises(ValueError, match="Option I"):
         solve(problem, samplings.Uniform(), option=2)
+    with pytest.raises(ValueError, match="share the intercept"):
+        solve(problem, samplings.Product())
+    with pytest.raises(ValueError, match="use solve"):
+        iterate(Plan.of(problem, samplings.Uniform()), State.start(problem), None)
+    naive = Problem(X, y, _NaiveLogistic(), LAM, intercept="free")
+    with pytest.raises(ValueError, match=r"_NaiveLogistic\.step"):
+        solve(naive)
     assert State.start(problem).multiplier != 0

@@ -14,7 +14,7 @@ import numpy as np
 
 from quartz import checks
 from quartz.arrays import Array, Floats
-from quartz.intercept import repaired, residual
+from quartz.intercept import repaired, rounding
 from quartz.laws import LawError
 from quartz.problem import Problem
 from quartz.regularizers import base as regularizers
@@ -127,7 +127,6 @@ def certify(
     dual = -problem.lam * reg_conjugate - float(np.mean(conjugates))
 
     def at(name: Literal["quartz", "conjugate"], point: Array, predictions: Array) -> Certificate:
-        lost = residual(alpha, problem.coefficients(point)[1]) if problem.intercept == "free" else 0
         gaps = problem.losses(predictions)
         reg_value = regularizers.value(problem.regularizer, point)
         primal = float(np.mean(gaps)) + problem.lam * reg_value
@@ -136,7 +135,7 @@ def certify(
         gaps += predictions if predictions.ndim == 1 else predictions.sum(axis=1)
         return Certificate(
             primal=primal,
-            dual=dual - lost,
+            dual=dual - rounding(problem, alpha, abar, conjugates, point),
             regularizer_gap=problem.lam * (reg_value + reg_conjugate - float(point @ abar)),
             example_gaps=gaps,
             point=name,

@@ -26,11 +26,12 @@ if TYPE_CHECKING:
     from quartz.problem import Problem
 
 BENT = 10.0  # s^2 in multiples of lam over the losses' curvature; between the two below
-LEAST, MOST = 0.1, 1.0  # times the mean squared norm of the centred rows
+LEAST, MOST = 0.1, 1.0  # times the mean squared norm of the centred rows; over m for classes
 FLATTEST = 0.01  # of 1 / gamma, the curvature that is assumed at least
-NEWTON_STEPS = 20  # for b
-FLAT, FLAT_CLASSES = 1e-13, 1e-8  # mean gradient that is 0: P loses the order of its square
-FAR = 1e30  # a prediction where the gradient has come to its bound, if it has one
+NEWTON_STEPS, FLAT = 20, 1e-13  # for b, and the mean gradient that is 0
+# For b of classes: solvers bring their own closer and closer, so that few steps are enough
+QUASI_NEWTON_STEPS, FLAT_CLASSES = 10, 1e-9
+FAR = 1e30, 300.0, 30.0  # predictions where gradients have come to their bounds, if they have any
 CLOSE = 1e-6  # predictions between which a linear piece of a loss shows
 
 
@@ -44,12 +45,12 @@ def free_intercept_data(problem: "Problem") -> InterceptBlocks:
     centre = None
     if isinstance(problem.regularizer, L2):  # else z is no linear function of abar
         centre = storage.multiply_transposed(rows.matrix, weights) / problem.n
-    spread = InterceptBlocks(rows, 0.0, centre).mean_square
-    square = MOST * spread
+    spread = float(InterceptBlocks(rows, 0.0, centre).squared_norms().mean())
+    square = (LEAST / rows.m if is_vector(problem.loss) else LEAST) * spread
     bent = _bent_at_zero(problem)
     if bent is not None:
         wanted = BENT * problem.lam / max(bent, FLATTEST / problem.loss.gamma)
-        square = min(max(wanted, LEAST * spread), MOST * spread)
+        square = min(max(wanted, square), MOST * spread)
     return InterceptBlocks(rows, float(np.sqrt(square)) or 1.0, centre, free=True)
 
 
@@ -69,9 +70,9 @@ def _bent_at_zero(problem: "Problem") -> float | None:
 
 
 def best_intercept(problem: "Problem", predictions: Array, start: Floats = 0.0) -> Floats:
-    """The b that minimizes the mean of phi_i(a_i + b).
+    """The b that minimizes the mean of phi_i(a_i + b); for losses over classes, nearly.
 
-    For losses over classes a constant may be added to all b_k; theirs have the mean 0.
+    There a constant may be added to all b_k; theirs have the mean 0.
     """
     if is_vector(problem.loss):
         return _best_of_classes(problem, predictions, np.broadcast_to(start, problem.data.m))
@@ -129,7 +130,11 @@ def _best_of_classes(problem: "Problem", predictions: Array, start: Array) -> Ar
     points = _simplex_points(problem, -problem.gradients(predictions + start))
     hessian = _room_in_simplex(problem, points) / problem.n
     inverse = np.linalg.inv(hessian + 1 / len(start) + 1e-6 * np.eye(len(start)))
-    options = {"gtol": FLAT_CLASSES, "hess_inv0": 0.5 * (inverse + inverse.T)}
+    options = {
+        "gtol": FLAT_CLASSES,
+        "maxiter": QUASI_NEWTON_STEPS,
+        "hess_inv0": 0.5 * (inverse + inverse.T),
+    }
     found = minimize(objective, start, jac=True, method="BFGS", options=options)
     return np.asarray(found.x - found.x.mean())
 
@@ -155,16 +160,24 @@ def repaired(problem: "Problem", alpha: Array, predictions: Array) -> Array:
         room = np.where(scarce, alpha - np.where(total > 0, low, high), room)
         rooms = room.sum(axis=0)
     delta = np.divide(total, rooms, out=np.zeros_like(total), where=np.asarray(rooms != 0))
-    return alpha - delta * room
+    return np.clip(alpha - delta * room, low, high)
 
 
 def _domain(problem: "Problem") -> tuple[Array, Array]:
-    """Ends of the conjugates' domains in alpha: minus the gradients far away."""
-    with np.errstate(over="ignore"):
-        ends = [
-            np.clip(-problem.gradients(np.full(problem.data.dual_shape, far)), -FAR, FAR)
-            for far in (FAR, -FAR)
-        ]
+    """Ends of the conjugates' domains in alpha: minus the gradients far away.
+
+    Where a formula overflows to no number at all, nearer.
+    """
+    ends = []
+    for side in (1.0, -1.0):
+        end = np.full(problem.data.dual_shape, np.nan)
+        for far in FAR:
+            lacking = np.isnan(end)
+            if lacking.any():
+                with np.errstate(all="ignore"):
+                    found = -problem.gradients(np.full(end.shape, side * far))
+                end = np.where(lacking, np.clip(found, -FAR[0], FAR[0]), end)
+        ends.append(end)
     return ends[0], ends[1]
 
 
@@ -224,11 +237,14 @@ def _check_loss(problem: "Problem") -> None:
 def _check_classes(problem: "Problem") -> None:
     kept = problem.y if problem.weights is None else problem.y[problem.weights > 0]
     kind = getattr(problem.loss, "targets", "real")
-    if kind == "sign" and np.any(np.ptp(kept, axis=0) == 0):
-        raise ValueError(
-            f"All labels are {kept.ravel()[0]:+g}: a free intercept would run away. Give both "
-            'classes, or use intercept="penalized".'
-        )
+    if kind == "sign":
+        columns = kept.reshape(len(kept), -1).T
+        for k in np.flatnonzero(np.ptp(columns, axis=1) == 0):
+            where = f" of output {k}" if len(columns) > 1 else ""
+            raise ValueError(
+                f"All labels{where} are {columns[k, 0]:+g}: a free intercept would run away. Give "
+                'both classes, or use intercept="penalized".'
+            )
     if kind == "class" and np.unique(kept).size < problem.data.m:
         absent = np.setdiff1d(np.arange(problem.data.m), kept)[0]
         raise ValueError(
@@ -237,6 +253,17 @@ def _check_classes(problem: "Problem") -> None:
         )
 
 
-def residual(alpha: Array, b: Floats) -> float:
-    """|b sum_i alpha_i| / n, what rounding of the constraint can change D by."""
-    return float(np.abs(b * alpha.sum(axis=0)).sum()) / len(alpha)
+def rounding(problem: "Problem", alpha: Array, abar: Array, conjugates: Array, w: Array) -> float:
+    """A bound for what rounding can add to D.
+
+    |b sum_i alpha_i| / n for the constraint, b that of centred rows; and the last digits of the
+    conjugates and of the centred combination, which are differences of large numbers if targets or
+    columns have large offsets.
+    """
+    data = problem.free_data
+    if data is None:
+        return 0.0
+    constraint = np.abs(data.constant * w[-data.m :] * alpha.sum(axis=0)).sum() / problem.n
+    lengths = np.linalg.norm(data.centre) * np.linalg.norm(abar[: -data.m])
+    digits = np.mean(np.abs(conjugates)) + lengths * np.abs(alpha).sum() / problem.n
+    return float(constraint + 4 * np.finfo(np.float64).eps * digits)

@@ -157,6 +157,11 @@ class Problem:
         data = self.free_data
         return 0.0 if data is None else multiplier + data.constant * data.per_output(abar)
 
+    def proximal_term(self, abar: Array) -> float:
+        """That of a free intercept, where the multiplier has not yet made up for it."""
+        data = self.free_data
+        return 0.0 if data is None else 0.5 * self.lam * float(np.sum(abar[-data.m :] ** 2))
+
     @property
     def n(self) -> int:
         """Number of examples."""
@@ -261,7 +266,7 @@ class Problem:
         With a free intercept also unless the duals sum to 0.
         """
         alpha = checks.finite_array("alpha", alpha, self.data.dual_shape)
-        if self.intercept == "free" and not np.allclose(alpha.sum(axis=0), 0, atol=1e-12 * self.n):
+        if self.intercept == "free" and not _sums_to_zero(alpha):
             return -np.inf
         return self.dual_at(alpha, self.abar(alpha))
 
@@ -273,8 +278,9 @@ class Problem:
     def __repr__(self) -> str:
         return (
             f"Problem(n={self.n}, d={self.data.d}, m={self.data.m}, loss={self.loss!r}, "
-            f"lam={self.lam:g}, regularizer={type(self.regularizer).__name__}, "
-            f"weights={'none' if self.weights is None else 'given'})"
+            f"lam={self.lam:g}, regularizer={type(self.penalty).__name__}, "
+            f"weights={'none' if self.weights is None else 'given'}, "
+            f"intercept={self.intercept or 'none'})"
         )
 
     def _check_regularizer_fits(self) -> None:
@@ -356,6 +362,12 @@ def _weights(weights: ArrayLike, n: int) -> Array:
         )
     s = s / s.max()  # so that the mean does not overflow
     return s / s.mean()
+
+
+def _sums_to_zero(alpha: Array) -> bool:
+    """Up to rounding."""
+    rounding = 1e-12 * (alpha.size + float(np.abs(alpha).sum()))
+    return bool(np.all(np.abs(alpha.sum(axis=0)) <= rounding))
 
 
 def _row_norms(alpha: Array) -> Array:

@@ -3,6 +3,7 @@
 from typing import Self
 
 import numpy as np
+import scipy.sparse as sp
 
 from quartz.arrays import Array, Floats, IntArray, Matrix
 from quartz.data import matrix as storage
@@ -32,8 +33,6 @@ class InterceptBlocks(Blocks):
     products : ndarray of shape (n,)
         x_i' c; empty if c = 0.
     centred : bool
-    mean_square : float
-        Of the ||A_i||.
     """
 
     def __init__(
@@ -51,7 +50,6 @@ class InterceptBlocks(Blocks):
         self.products = (
             np.empty(0) if centre is None else storage.multiply(self.matrix, self.centre)
         )
-        self.mean_square = float(self.squared_norms().mean())
 
     def predictions(self, w: Array) -> Array:
         return self.rows.predictions(w[: -self.m]) + self.intercept(w)
@@ -96,7 +94,11 @@ class InterceptBlocks(Blocks):
         return np.concatenate([features, constant], axis=1)
 
     def support(self) -> Matrix:
-        return storage.support(self.dense()[:, :: self.m, 0])
+        ones = np.ones((self.n, 1))
+        if self.centred or isinstance(self.matrix, np.ndarray):
+            X = self.matrix if isinstance(self.matrix, np.ndarray) else self.matrix.toarray()
+            return storage.support(np.hstack([X - self.centre, ones]))
+        return sp.hstack([storage.support(self.matrix), ones], format="csr")
 
     def row_sums(self, weights: Array | None = None) -> Array:
         weights = np.ones(self.n) if weights is None else weights
@@ -134,5 +136,7 @@ class InterceptBlocks(Blocks):
         norms += self.constant**2 * weights[-1]
         if self.centred:
             norms += self.centre**2 @ features
+            rounding = 4 * np.finfo(np.float64).eps * norms  # of the difference that follows
             norms -= 2 * storage.multiply(self.matrix, (features.T * self.centre).T)
+            norms = np.maximum(norms, 0.0) + rounding
         return norms

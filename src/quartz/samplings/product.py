@@ -29,6 +29,11 @@ class Product:
 
     def bind(self, problem: Problem) -> "ProductSampling":
         """Return the sampling; its `eso` checks that the groups are separable."""
+        if problem.intercept is not None:
+            raise ValueError(
+                "Product sampling needs groups that share no feature, and all examples share the "
+                "intercept. Use Nice(batch_size=...) or Bucket(groups=...)."
+            )
         if self.groups is None or isinstance(self.groups, int | np.integer):
             labels = self._packed(problem.data)
         else:

@@ -91,12 +91,12 @@ class ProximalPoints:
             state.w = self._problem.conjugate_point(state.abar).copy()
             return estimate
         if not self._centre.size:
-            self._centre = self._previous = self._first_centre(state)
+            self._centre = self._previous = self._without_intercept(self._first_centre(state))
             self._combination = self._problem.lam * state.abar
         problem = self._problem.strengthened(self.kappa)
         self._epochs.turn_to(problem)
         self._epochs.wake(within=LONGEST_NAP)
-        shift = self._shift()
+        shift = self._without_intercept(self.kappa * self._centre)
         shifted = (self._combination + shift) / problem.lam
         inner = replace(state, abar=shifted)
         enough = -np.inf
@@ -134,12 +134,11 @@ class ProximalPoints:
             return points[0]
         return min(points, key=lambda w: self._problem.primal(self._problem.completed(w)[0]))
 
-    def _shift(self) -> Array:
-        """kappa c; a free intercept has a centre of its own."""
-        shift = self.kappa * self._centre
+    def _without_intercept(self, point: Array) -> Array:
+        """A free intercept has a centre of its own."""
         if self._problem.intercept == "free":
-            shift[-self._problem.data.m :] = 0.0
-        return shift
+            point[-self._problem.data.m :] = 0.0
+        return point
 
     def _wanted_strength(self, curvatures: Array) -> float:
         return self._largest

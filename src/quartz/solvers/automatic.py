@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quartz.arrays import Array
-from quartz.certificate import Certificate, PrimalPoint
+from quartz.arrays import Array, Floats
+from quartz.certificate import Certificate, PrimalPoint, certify
 from quartz.kernels.gram import outer_products, prefers_blas
 from quartz.losses import Squared
 from quartz.problem import Problem
@@ -71,14 +71,14 @@ class AutomaticSteps:
         self.plan: Plan = epochs.plan
         self._current: _Method = epochs
         self._newton_passes = newton_passes(self.plan.problem) if with_newton else np.inf
-        self._can_accelerate = hasattr(self.plan.problem.regularizer, "weakened")
+        self._can_accelerate = hasattr(self.plan.problem.penalty, "weakened")
         smooth = self.plan.problem.loss.gamma > 0
         self._too_many = MANY if smooth else MANY_NOT_SMOOTH
         self._share = SHARE if smooth else SHARE_NOT_SMOOTH
         self._pace = _Pace()
         self._began = self._hold = 0.0  # passes when the current method began; when to try again
         self._wait, self._trial = 0.0, TRIAL
-        self._before = _Before(-np.inf, np.empty(0))
+        self._before = _Before(-np.inf, np.empty(0), 0.0)
         self._paused: _Paused | None = None
         self._begun = False
 
@@ -142,8 +142,8 @@ class AutomaticSteps:
         elif passes - self._began >= self._trial and remaining > self._too_many:
             most = state.most_visited / self.plan.problem.n
             if passes + PROBE < most:  # a run should not end within a trial
-                vectors = state.alpha.copy(), state.abar.copy(), state.w.copy()
-                self._paused = _Paused(method, estimate, passes - self._began, *vectors)
+                point = state.alpha.copy(), state.abar.copy(), state.w.copy(), state.multiplier
+                self._paused = _Paused(method, estimate, passes - self._began, *point)
                 self._change(self._epochs, passes)
 
     def _after_plain(self, state: State, passes: float, estimate: float, remaining: float) -> None:
@@ -164,8 +164,13 @@ class AutomaticSteps:
         self._change(accelerate(self._epochs), passes)
 
     def _remember(self, state: State) -> None:
-        dual = self.plan.problem.dual_at(state.alpha, state.abar)
-        self._before = _Before(dual, state.alpha.copy())
+        self._before = _Before(self._dual(state), state.alpha.copy(), state.multiplier)
+
+    def _dual(self, state: State) -> float:
+        problem = self.plan.problem
+        if problem.intercept == "free":  # these duals need a repair first
+            return certify(problem, state.alpha, None, "conjugate", state.multiplier).dual
+        return problem.dual_at(state.alpha, state.abar)
 
     def _judge(
         self, paused: "_Paused", state: State, passes: float, estimate: float, over: bool
@@ -174,11 +179,11 @@ class AutomaticSteps:
 
         Plain epochs never decrease that, while the gap jumps with rows of very different norms.
         """
-        lost = self.plan.problem.dual_at(state.alpha, state.abar) < self._before.dual
+        lost = self._dual(state) < self._before.dual
         if estimate <= paused.estimate or (over and lost):
             self._paused = None
             if lost:
-                state.alpha[:] = self._before.alpha
+                state.alpha[:], state.multiplier = self._before.alpha, self._before.multiplier
                 state.abar[:] = self.plan.problem.abar(state.alpha)
                 self._epochs.wake()
             self._trial, self._wait = TRIAL, max(TRIAL, PATIENCE * self._wait)
@@ -189,6 +194,7 @@ class AutomaticSteps:
             self._wait /= 2
             self._trial *= PATIENCE
             state.alpha[:], state.abar[:], state.w = paused.alpha, paused.abar, paused.w
+            state.multiplier = paused.multiplier
             self._epochs.wake()
             self._change(paused.method, passes)
 
@@ -211,6 +217,7 @@ class _Before(NamedTuple):
 
     dual: float
     alpha: Array
+    multiplier: Floats
 
 
 class _Paused(NamedTuple):
@@ -222,6 +229,7 @@ class _Paused(NamedTuple):
     alpha: Array
     abar: Array
     w: Array
+    multiplier: Floats
 
 
 class _Pace:

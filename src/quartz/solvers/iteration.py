@@ -52,6 +52,23 @@ def iterate(
     array([ 0.769, -0.769,  0.769])
     """
     checks.count("chunk", chunk, 1, None, "It is the number of iterations between yields.")
+    if plan.problem.intercept == "free":
+        raise ValueError(
+            "A free intercept has a multiplier that moves after each pass: use solve, or "
+            'intercept="penalized".'
+        )
+    return chunks(plan, state, rng, chunk, engine, tracked)
+
+
+def chunks(
+    plan: Plan,
+    state: State,
+    rng: np.random.Generator,
+    chunk: int,
+    engine: EngineName,
+    tracked: bool,
+) -> Iterator[State]:
+    """`iterate`, also for one chunk of a problem with a free intercept."""
     advance = _advance(plan, engine, tracked)
     while True:
         sets = plan.sampling.draw(rng, chunk)

@@ -98,7 +98,7 @@ class PermutedEpochs:
         )
         self._data.close(state.abar)
         if problem.intercept == "free":
-            mean += 0.5 * problem.lam * float(np.sum(state.abar[-problem.data.m :] ** 2))
+            mean += problem.proximal_term(state.abar)
             state.multiplier = problem.next_multiplier(state.multiplier, state.abar)
         state.iteration += visited
         state.visited += visited

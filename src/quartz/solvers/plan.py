@@ -116,6 +116,8 @@ def _check_option(problem: Problem, option: Option) -> None:
     name = type(problem.loss).__name__
     if option not in (1, 2):
         raise ValueError(f"option must be 1 or 2, got {option!r}.")
+    if not hasattr(problem.loss, "step") and problem.intercept == "free":
+        raise ValueError(f"A free intercept needs {name}.step, which it lacks.")
     if option == 1 and not hasattr(problem.loss, "step"):
         raise ValueError(f"Option I needs {name}.step, which it lacks. Write it, or use option=2.")
     if option == 2 and problem.loss.gamma == 0:

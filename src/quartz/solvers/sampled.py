@@ -4,7 +4,7 @@ import numpy as np
 
 from quartz.certificate import Certificate, PrimalPoint
 from quartz.problem import Problem
-from quartz.solvers.iteration import EngineName, iterate
+from quartz.solvers.iteration import EngineName, chunks
 from quartz.solvers.plan import Plan
 from quartz.solvers.state import State
 
@@ -46,17 +46,17 @@ class SampledSteps:
     def advance(self, state: State, wanted: float, target: float) -> None:
         """Advance by a chunk."""
         tracked = self.primal != "conjugate" or self.plan.option == 2  # which reads w
-        next(iterate(self.plan, state, self._rng, self._chunk, self._engine, tracked))
+        next(chunks(self.plan, state, self._rng, self._chunk, self._engine, tracked))
         state.multiplier = self.plan.problem.next_multiplier(state.multiplier, state.abar)
 
     def run(self, state: State, wanted: float, passes: float) -> float:
         """Advance by a chunk; return the losses' part of the gap at z, by one pass in order."""
+        problem, multiplier = self.plan.problem, state.multiplier
         self.advance(state, wanted, wanted)
-        problem = self.plan.problem
-        predictions = problem.data.predictions(problem.conjugate_point(state.abar))
+        predictions = problem.data.predictions(problem.conjugate_point(state.abar)) + multiplier
         products = (predictions * state.alpha).reshape(problem.n, -1).sum(axis=1)
         terms = problem.losses(predictions) + problem.conjugates(state.alpha) + products
-        return float(np.mean(terms))
+        return float(np.mean(terms)) + problem.proximal_term(state.abar)
 
     def turn_to(self, problem: Problem) -> None:
         """Go on with another problem on the same data, by a sampling that suits its lam."""
