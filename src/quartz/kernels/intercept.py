@@ -84,11 +84,14 @@ class KernelData:
         moving[PRODUCT] = self._centre @ features.reshape(-1, self._m)
         return features
 
-    def close(self, abar: Array) -> None:
-        """Bring abar up to date after a call."""
-        if self._free is not None:
-            abar[-self._m :] = self._free.moving[Z_B]
-            abar[: -self._m] -= np.outer(self._centre, self._free.moving[T]).ravel()
+    def close(self, abar: Array) -> Floats:
+        """Bring abar up to date after a call; returns the multiplier."""
+        if self._free is None:
+            return 0.0
+        moving = self._free.moving
+        abar[-self._m :] = moving[Z_B]
+        abar[: -self._m] -= np.outer(self._centre, moving[T]).ravel()
+        return moving[BETA].copy() if self._m > 1 else float(moving[BETA, 0])
 
 
 def _column(rows: Any, i: Any, output: Any, vectors: Any, scale: float, g: Any) -> float:
@@ -129,6 +132,13 @@ def _add_centred(
     it.moving[PRODUCT, output] += delta * it.products[i]
 
 
+def _move_multiplier(rows: Any) -> None:
+    it = rows.intercept
+    for output in range(it.moving.shape[1]):
+        it.moving[BETA, output] += it.constant * it.moving[Z_B, output]
+
+
 _COLUMN = {"offset": _column, "add_offset": _add_column}
-_UNCENTRED = {"offset": _offset, "add_offset": _add_offset}
-_CENTRED = {"offset": _centred_offset, "add_offset": _add_centred}
+_FREE = {"move_multiplier": _move_multiplier}
+_UNCENTRED = _FREE | {"offset": _offset, "add_offset": _add_offset}
+_CENTRED = _FREE | {"offset": _centred_offset, "add_offset": _add_centred}

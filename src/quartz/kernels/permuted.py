@@ -14,7 +14,7 @@ from quartz.kernels.arguments import Examples, Model
 from quartz.kernels.blocks import block_add, block_dot
 from quartz.kernels.placeholder import placeholder
 from quartz.kernels.prefetch import prefetch_element
-from quartz.kernels.rows import AHEAD, add, dot, prefetch_row
+from quartz.kernels.rows import AHEAD, add, dot, move_multiplier, prefetch_row
 from quartz.kernels.updates import update
 from quartz.kernels.vectors import begin
 
@@ -52,6 +52,7 @@ def run_epochs(
         shuffle(order[:awake], seed)
         threshold = SETTLED * mean if np.isfinite(mean) else -np.inf
         mean += epoch(order[:awake], gaps, naps, asleep, threshold, examples, model) / n
+        move_multiplier(examples.rows)
         visited += awake
         if visited >= visits or not mean > wanted:
             return visited, float(np.mean(gaps))

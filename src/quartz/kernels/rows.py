@@ -60,7 +60,11 @@ def as_rows(X: Matrix) -> CsrRows | DenseRows:
 
 def row_parts(rows: Any) -> dict[str, Any]:
     """Return what the placeholders below stand for."""
-    none = {"offset": _no_offset, "add_offset": _add_no_offset}
+    none = {
+        "offset": _no_offset,
+        "add_offset": _add_no_offset,
+        "move_multiplier": _move_no_multiplier,
+    }
     if hasattr(rows, "starts"):
         parts = {"row_start": _csr_start, "column": _csr_column, "prefetch_row": _csr_prefetch}
     else:
@@ -102,6 +106,11 @@ def add_offset(
     """Placeholder: an intercept's part of abar += A_i delta, for one output."""
 
 
+@placeholder
+def move_multiplier(rows: Any) -> None:
+    """Placeholder: what a free intercept does after an epoch."""
+
+
 def dot(rows: Any, i: Any, vectors: Any, scale: float, g: Any) -> float:
     """A_i' x, x being the vector that `coordinate` reads."""
     start, stop = row_start(rows, i), row_start(rows, i + np.uint64(1))
@@ -137,6 +146,10 @@ def _no_offset(rows: Any, i: Any, output: Any, vectors: Any, scale: float, g: An
 def _add_no_offset(
     rows: Any, i: Any, output: Any, delta: float, vectors: Any, scale: float, g: Any
 ) -> None:
+    pass
+
+
+def _move_no_multiplier(rows: Any) -> None:
     pass
 
 

@@ -92,17 +92,14 @@ class PermutedEpochs:
             self._naps,
             self._asleep,
             wanted,
-            0.0 if problem.intercept == "free" else passes * problem.n,  # it moves after each epoch
+            passes * problem.n,
             Examples(self._data.rows, problem.y, self._weights, state.alpha, self.plan.v),
             Model(problem.loss, problem.penalty, vectors, 1.0 / (problem.lam * problem.n)),
         )
-        self._data.close(state.abar)
-        if problem.intercept == "free":
-            mean += problem.proximal_term(state.abar)
-            state.multiplier = problem.next_multiplier(state.multiplier, state.abar)
+        state.multiplier = self._data.close(state.abar)
         state.iteration += visited
         state.visited += visited
-        return mean
+        return float(mean) + problem.proximal_term(state.abar)
 
     def turn_to(self, problem: Problem) -> None:
         """Go on with another problem on the same data."""
