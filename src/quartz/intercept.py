@@ -30,7 +30,7 @@ LEAST, MOST = 0.1, 1.0  # times the mean squared norm of the centred rows; over 
 FLATTEST = 0.01  # of 1 / gamma, the curvature that is assumed at least
 NEWTON_STEPS, FLAT = 20, 1e-13  # for b, and the mean gradient that is 0
 # For b of classes: solvers bring their own closer and closer, so that few steps are enough
-QUASI_NEWTON_STEPS, FLAT_CLASSES = 10, 1e-9
+CLASS_STEPS, FLAT_CLASSES = 10, 1e-9
 FAR = 1e30, 300.0, 30.0  # predictions where gradients have come to their bounds, if they have any
 CLOSE = 1e-6  # predictions between which a linear piece of a loss shows
 
@@ -120,22 +120,36 @@ def _root(rising: Callable[[float], float], start: float) -> float:
 
 
 def _best_of_classes(problem: "Problem", predictions: Array, start: Array) -> Array:
-    """By quasi-Newton steps, the first with the Hessian of softmax at these probabilities."""
+    """By Newton steps with the Hessian of softmax, as far as they lead; else quasi-Newton steps."""
+    m = len(start)
+
+    def slopes(b: Array) -> Array:
+        return problem.gradients(predictions + b)
+
+    b, here = start, slopes(start)
+    for _ in range(CLASS_STEPS):
+        size = np.abs(here.mean(axis=0)).max()
+        points = _simplex_points(problem, -here)
+        hessian = _room_in_simplex(problem, points) / problem.n + 1 / m + 1e-12 * np.eye(m)
+        if size <= FLAT:
+            return np.asarray(b - b.mean())
+        further = b - np.linalg.solve(hessian, here.mean(axis=0))
+        there = slopes(further)
+        if not np.abs(there.mean(axis=0)).max() < 0.5 * size:
+            break
+        b, here = further, there
 
     def objective(b: Array) -> tuple[float, Array]:
         shifted = predictions + b
-        value = float(np.mean(problem.losses(shifted)))
-        return value, problem.gradients(shifted).mean(axis=0)
+        return float(np.mean(problem.losses(shifted))), problem.gradients(shifted).mean(axis=0)
 
-    points = _simplex_points(problem, -problem.gradients(predictions + start))
-    hessian = _room_in_simplex(problem, points) / problem.n
-    inverse = np.linalg.inv(hessian + 1 / len(start) + 1e-6 * np.eye(len(start)))
+    inverse = np.linalg.inv(hessian + 1e-6 * np.eye(m))
     options = {
         "gtol": FLAT_CLASSES,
-        "maxiter": QUASI_NEWTON_STEPS,
+        "maxiter": CLASS_STEPS,
         "hess_inv0": 0.5 * (inverse + inverse.T),
     }
-    found = minimize(objective, start, jac=True, method="BFGS", options=options)
+    found = minimize(objective, b, jac=True, method="BFGS", options=options)
     return np.asarray(found.x - found.x.mean())
 
 
