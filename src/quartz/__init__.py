@@ -12,6 +12,8 @@ _HOME = {
     "Certificate": "quartz.certificate",
     "Plan": "quartz.solvers",
     "Problem": "quartz.problem",
+    "QuartzClassifier": "quartz.estimators",
+    "QuartzRegressor": "quartz.estimators",
     "Result": "quartz.solvers",
     "certify": "quartz.certificate",
     "iterate": "quartz.solvers",
@@ -22,6 +24,7 @@ _SUBMODULES = ("data", "losses", "methods", "regularizers", "samplings", "solver
 if TYPE_CHECKING:
     from quartz import data, losses, methods, regularizers, samplings, solvers, theory
     from quartz.certificate import Certificate, certify
+    from quartz.estimators import QuartzClassifier, QuartzRegressor
     from quartz.problem import Problem
     from quartz.solvers import Plan, Result, iterate, solve
 
@@ -29,6 +32,8 @@ __all__ = [
     "Certificate",
     "Plan",
     "Problem",
+    "QuartzClassifier",
+    "QuartzRegressor",
     "Result",
     "certify",
     "data",

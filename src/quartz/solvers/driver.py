@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from threading import Event
 from typing import Any, Literal
 
 import numpy as np
@@ -50,6 +51,7 @@ def solve(
     engine: EngineName = "compiled",
     acceleration: Acceleration | None = None,
     method: Method | None = None,
+    stop: Event | None = None,
 ) -> Result:
     """Solve a problem by Quartz until its relative duality gap is certified to be at most `tol`.
 
@@ -97,6 +99,8 @@ def solve(
     method : optional
         Another method than Quartz, such as ``SPDC(batch_size=8)``; see :mod:`quartz.methods`. It
         has a sampling and step sizes of its own.
+    stop : threading.Event, optional
+        Another thread may set it to end the run, as Ctrl-C does in the main thread.
 
     Returns
     -------
@@ -148,11 +152,13 @@ def solve(
     first_point: PrimalPoint = steps.primal if by_the_book else "best"
     state.most_visited = max_passes * problem.n
     run = _Run(problem, state, tol, began, np.inf if passes_per_check is None else interval)
+    stop = Event() if stop is None else stop
     with progress_bar(progress, tol) as show:
         try:
-            status = run.go(steps, first_point, max_passes, max_seconds, callback, show)
+            status = run.go(steps, first_point, max_passes, max_seconds, callback, show, stop)
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
+            stop.set()
             if run.has_moved() and run.state_is_finite():
                 run.certify(first_point)
     message = describe(status, run.best, tol, run.trace, _promised(steps) if by_the_book else None)
@@ -183,12 +189,14 @@ class _Run:
         max_seconds: float,
         callback: Callable[[State, Certificate], Any] | None,
         show: Callable[[float, float], None],
+        stop: Event,
     ) -> Status:
         """Advance and certify until there is a reason to end, and return it."""
         state, estimate = self._state, None
         while True:
             passes = state.visited / self._problem.n
-            out = passes >= max_passes or time.perf_counter() - self._began >= max_seconds
+            late = time.perf_counter() - self._began >= max_seconds or stop.is_set()
+            out = passes >= max_passes or late
             if out or self.is_due(estimate):
                 if not self.state_is_finite():
                     return Status.DIVERGED
@@ -197,8 +205,10 @@ class _Run:
                 certificate = self.certify(point, estimate)
                 steps.refresh(state, certificate)
                 show(certificate.relative_gap, passes)
-                stop = callback is not None and callback(state, certificate)
-                ended = _ended(certificate, self._tol, stop, passes >= max_passes, out)
+                asked = callback is not None and callback(state, certificate)
+                ended = _ended(
+                    certificate, self._tol, asked, stop.is_set(), passes >= max_passes, late
+                )
                 if ended is not None:
                     return ended
             elif estimate is not None:
@@ -352,13 +362,19 @@ def _check_limits(max_passes: float, max_seconds: float, passes_per_check: float
 
 
 def _ended(
-    certificate: Certificate, tol: float, stop: Any, out_of_passes: bool, out: bool
+    certificate: Certificate,
+    tol: float,
+    asked: Any,
+    interrupted: bool,
+    out_of_passes: bool,
+    late: bool,
 ) -> Status | None:
     """The first reason to end the run, if there is one."""
     reasons = (
         (Status.CONVERGED, certificate.relative_gap <= tol),
-        (Status.STOPPED, bool(stop)),
+        (Status.STOPPED, bool(asked)),
+        (Status.INTERRUPTED, interrupted),
         (Status.PASS_LIMIT, out_of_passes),
-        (Status.TIME_LIMIT, out),
+        (Status.TIME_LIMIT, late),
     )
     return next((status for status, holds in reasons if holds), None)

@@ -1,0 +1,182 @@
+"""What the estimators share: runs, attributes, the certificate in a notebook."""
+
+import time
+import warnings
+from functools import partial
+from html import escape
+from threading import Event
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state, estimator_html_repr
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from quartz.arrays import Array, Matrix
+from quartz.estimators.callbacks import CallbackSupportMixin, FitTasks
+from quartz.estimators.names import intercept_of, penalty_of, sampling_of
+from quartz.estimators.threads import in_threads
+from quartz.problem import Problem
+from quartz.solvers import Result, State, solve
+
+TYPES = (np.float64, np.float32)
+
+
+class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of QuartzClassifier and QuartzRegressor."""
+
+    coef_: Any
+    intercept_: Any
+
+    def _validated(self, X: Any, y: Any, sample_weight: Any, **options: Any) -> Any:
+        """X in a form that the solver reads without a copy, y, and weights or None."""
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=TYPES, order="C", **options)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+            if not sample_weight.any():
+                raise ValueError("All sample weights are 0: no example is left.")
+        return X, y, sample_weight
+
+    def _penalty(self, features: int, outputs: int) -> tuple[float, Any]:
+        extra = int(intercept_of(self.fit_intercept) == "penalized")
+        return penalty_of(
+            self.penalty, self.alpha, self.l1_ratio, self.groups, features, extra, outputs
+        )
+
+    def _run(self, problems: list[Problem], X: Any, y: Any) -> list[Result]:
+        """Solve all problems, and keep what they tell about the fit."""
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        starts, stop, began = self._starts(problems), Event(), time.perf_counter()
+        seconds = np.inf if self.max_seconds is None else self.max_seconds
+        tasks = FitTasks(self, X, y, len(problems))
+
+        def run(k: int) -> Result:
+            def fitted(certificate: Any) -> Any:
+                return self._coefficients([problems[k]], [certificate.w])
+
+            return solve(
+                problems[k],
+                sampling_of(self.sampling),
+                tol=self.tol,
+                max_passes=self.max_passes,
+                max_seconds=max(0.0, seconds - (time.perf_counter() - began)),
+                acceleration=self.acceleration,
+                start=starts[k],
+                seed=seed,
+                callback=tasks.of_run(k, fitted),
+                progress=bool(self.verbose) and len(problems) == 1,
+                stop=stop,
+            )
+
+        results = in_threads([partial(run, k) for k in range(len(problems))], self.n_jobs, stop)
+        tasks.end()
+        self._keep(problems, results)
+        return results
+
+    def _starts(self, problems: list[Problem]) -> list[State | None]:
+        """The duals of the last fit, as far as they fit."""
+        duals = getattr(self, "dual_coef_", None) if self.warm_start else None
+        if duals is None or len(duals) != problems[0].n:
+            return [None] * len(problems)
+        columns = [duals] if len(problems) == 1 else list(duals.T)
+        if len(columns) != len(problems):
+            return [None] * len(problems)
+        return [_start(*pair) for pair in zip(problems, columns, strict=True)]
+
+    def _keep(self, problems: list[Problem], results: list[Result]) -> None:
+        certificates = [result.certificate for result in results]
+        for name, value in self._coefficients(problems, [c.w for c in certificates]).items():
+            setattr(self, name, value)
+        alone = len(results) == 1
+        self.certificate_ = certificates[0] if alone else certificates
+        self.trace_ = results[0].trace if alone else [result.trace for result in results]
+        duals = [result.alpha for result in results]
+        self.dual_coef_ = duals[0] if alone else np.column_stack(duals)
+        self.support_ = np.flatnonzero(self.dual_coef_.reshape(len(duals[0]), -1).any(axis=1))
+        self.objective_ = sum(c.primal for c in certificates)
+        self.duality_gap_ = sum(c.gap for c in certificates)
+        self.converged_ = all(result.converged for result in results)
+        passes = max(result.trace.passes[-1] for result in results)
+        self.n_iter_ = max(1, int(np.ceil(passes)))
+        if not self.converged_:
+            self._warn(results)
+
+    def _warn(self, results: list[Result]) -> None:
+        missed = [result for result in results if not result.converged]
+        worst = max(missed, key=lambda result: result.certificate.relative_gap)
+        which = f" in {len(missed)} of {len(results)} problems" if len(results) > 1 else ""
+        warnings.warn(
+            f"{type(self).__name__}: the certified relative duality gap "
+            f"{worst.certificate.relative_gap:.1e} misses tol={self.tol:g}{which} "
+            f"({worst.status.value} after {worst.trace.passes[-1]:.4g} passes). Raise max_passes="
+            f"{self.max_passes:g} or max_seconds, loosen tol, scale the features, or raise alpha.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+    def _coefficients(self, problems: list[Problem], points: list[Array]) -> dict[str, Any]:
+        """coef_ and intercept_ for these points."""
+        raise NotImplementedError
+
+    def _linear(self, X: Any) -> Array:
+        """X coef_' + intercept_."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=TYPES, reset=False)
+        scores = X @ self.coef_.T
+        scores = scores.toarray() if sp.issparse(scores) else np.asarray(scores)
+        return np.asarray(scores + self.intercept_)
+
+    def sparsify(self) -> Any:
+        """Convert `coef_` to a sparse matrix, which saves memory if most of it is zero."""
+        check_is_fitted(self)
+        self.coef_ = sp.csr_matrix(self.coef_)
+        return self
+
+    def densify(self) -> Any:
+        """Convert `coef_` back to an array."""
+        check_is_fitted(self)
+        if sp.issparse(self.coef_):
+            self.coef_ = self.coef_.toarray()
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _html_repr(self) -> str:
+        """The diagram of scikit-learn, and below it the certificate of a fitted estimator."""
+        diagram: str = estimator_html_repr(self)
+        if not hasattr(self, "certificate_"):
+            return diagram
+        verdict = "certified" if self.converged_ else "NOT converged"
+        relative = self.duality_gap_ / abs(self.objective_) if self.objective_ else 0.0
+        rows = {
+            "objective P": f"{self.objective_:.9g}",
+            "duality gap": f"{self.duality_gap_:.2e}",
+            "relative gap": f"{relative:.2e} (tol {self.tol:g}), {verdict}",
+            "passes": str(self.n_iter_),
+        }
+        cells = "".join(
+            f"<tr><th style='text-align:left'>{name}</th><td>{escape(value)}</td></tr>"
+            for name, value in rows.items()
+        )
+        return f"{diagram}<table>{cells}</table>"
+
+
+def _start(problem: Problem, alpha: Array) -> State | None:
+    """That of a warm start; None if the duals are of another loss."""
+    try:
+        return State.start(problem, alpha)
+    except ValueError:
+        return None
+
+
+def flat_coefficients(problem: Problem, w: Array, outputs: int) -> tuple[Matrix, Any]:
+    """The coefficients with a row for each output, and the intercepts."""
+    coefficients, b = problem.coefficients(w)
+    return coefficients.reshape(-1, outputs).T.copy(), np.broadcast_to(b, outputs).copy()

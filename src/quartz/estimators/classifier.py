@@ -1,0 +1,258 @@
+"""Linear classifiers."""
+
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, softmax
+from sklearn.base import ClassifierMixin
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+
+from quartz.arrays import Array
+from quartz.data import KroneckerBlocks, RowBlocks
+from quartz.estimators.base import LinearModel, flat_coefficients
+from quartz.estimators.callbacks import with_callbacks
+from quartz.estimators.names import CLASSIFIERS, intercept_of, loss_of
+from quartz.losses.base import is_vector
+from quartz.problem import Problem
+
+
+def _has_probabilities(estimator: Any) -> bool:
+    if estimator.loss not in ("log_loss", "multinomial"):
+        raise AttributeError(
+            f'predict_proba needs loss="log_loss" or "multinomial", not {estimator.loss!r}. '
+            "CalibratedClassifierCV makes probabilities of the others."
+        )
+    return True
+
+
+class QuartzClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
+    """Linear classifier with a certified duality gap.
+
+    Minimizes the (weighted) mean loss plus alpha times the penalty, until the relative duality gap,
+    recomputed from scratch, is at most `tol`.
+
+    Parameters
+    ----------
+    loss : str or loss, default="log_loss"
+        With the margin t = y (x'w + b), y = -1 or +1, one-vs-rest for more than two classes:
+
+        - "log_loss": log(1 + exp(-t))
+        - "hinge": max(0, 1 - t)
+        - "squared_hinge": max(0, 1 - t)^2
+        - "smoothed_hinge": the hinge, quadratic over a stretch of length `smoothing`
+
+        and for all classes together:
+
+        - "multinomial": log sum_k exp(a_k) - a_y
+        - "multiclass_hinge": max_k (a_k - a_y + 1), k != y, or 0, smoothed by `smoothing`
+
+        or a loss of :mod:`quartz.losses` or of your own.
+    alpha : float, default=1e-4
+        Strength of the penalty on the mean loss: 1 / (C n) of scikit-learn's C.
+    penalty : {"l2", "elasticnet", "nonnegative", "group"} or regularizer, default="l2"
+        ||w||^2 / 2; (1 - l1_ratio) ||w||^2 / 2 + l1_ratio ||w||_1; ||w||^2 / 2 with w >= 0; or the
+        elastic net with the norms of groups of features in place of absolute values.
+    l1_ratio : float, default=0.5
+        For "elasticnet" and "group"; below 1.
+    groups : array of shape (n_features,), optional
+        The group of each feature, for "group".
+    smoothing : float, default=1.0
+        Of "smoothed_hinge" and "multiclass_hinge".
+    fit_intercept : bool or "penalized", default=True
+        True leaves the intercept out of the penalty; "penalized" treats it as one more feature that
+        is 1, as LIBLINEAR does.
+    tol : float, default=1e-4
+        Relative duality gap at which a fit ends.
+    max_passes : float, default=1000
+        Limit for visits of examples, over n.
+    max_seconds : float, optional
+        Limit for the time of a fit.
+    sampling : str or sampling, default="auto"
+        "auto", "permuted", "uniform", "importance", "nice" (mini-batches of 32) or an object of
+        :mod:`quartz.samplings`.
+    acceleration : {"auto", "on", "off"}, default="auto"
+        See :func:`quartz.solve`.
+    class_weight : dict or "balanced", optional
+        Weights of the classes, times those of the examples.
+    warm_start : bool, default=False
+        Whether to start from the dual variables of the last fit, if it had as many examples.
+    random_state : int, RandomState or None, default=None
+        Of the order in which examples are visited.
+    n_jobs : int, optional
+        Threads, for one-vs-rest.
+    verbose : bool, default=False
+        Whether to show a progress bar (needs tqdm).
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+    classes_ : ndarray of shape (n_classes,)
+        Those with an example of positive weight.
+    objective_, duality_gap_ : float
+        Certified: the optimum is between objective_ - duality_gap_ and objective_. Sums over the
+        classes for one-vs-rest.
+    converged_ : bool
+        Whether the certificate meets `tol`.
+    certificate_ : Certificate
+        In parts; a list for one-vs-rest.
+    dual_coef_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        Dual variables.
+    support_ : ndarray
+        Examples with a dual variable that is not zero.
+    n_iter_ : int
+        Passes, rounded up.
+    trace_ : Trace
+        The certificates on the way; a list for one-vs-rest.
+    n_features_in_ : int
+    feature_names_in_ : ndarray
+        If the features had names.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from quartz import QuartzClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = QuartzClassifier("multinomial", alpha=0.01, random_state=0).fit(X, y)
+    >>> model.converged_, bool(model.duality_gap_ <= 1e-4 * model.objective_)
+    (True, True)
+    >>> round(model.score(X, y), 2)
+    0.97
+    """
+
+    def __init__(
+        self,
+        loss: Any = "log_loss",
+        *,
+        alpha: float = 1e-4,
+        penalty: Any = "l2",
+        l1_ratio: float = 0.5,
+        groups: Any = None,
+        smoothing: float = 1.0,
+        fit_intercept: Any = True,
+        tol: float = 1e-4,
+        max_passes: float = 1000,
+        max_seconds: float | None = None,
+        sampling: Any = "auto",
+        acceleration: str = "auto",
+        class_weight: Any = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.loss = loss
+        self.alpha = alpha
+        self.penalty = penalty
+        self.l1_ratio = l1_ratio
+        self.groups = groups
+        self.smoothing = smoothing
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_passes = max_passes
+        self.max_seconds = max_seconds
+        self.sampling = sampling
+        self.acceleration = acceleration
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "QuartzClassifier":
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), optional
+            Weight 2 is the example twice, weight 0 leaves it out.
+
+        Returns
+        -------
+        self
+            Also after `max_seconds` or Ctrl-C, with an honest certificate.
+        """
+        X, y, weights = self._validated(X, y, sample_weight)
+        check_classification_targets(y)
+        if self.class_weight is not None:
+            of_classes = compute_sample_weight(self.class_weight, y)
+            weights = of_classes if weights is None else weights * of_classes
+        self.classes_, codes = _encoded(y, weights)
+        self._run(self._problems(X, codes, weights), X, y)
+        return self
+
+    def _problems(self, X: Any, codes: Array, weights: Array | None) -> list[Problem]:
+        loss = loss_of(self.loss, CLASSIFIERS, smoothing=self.smoothing)
+        intercept = intercept_of(self.fit_intercept)
+        classes, features = len(self.classes_), X.shape[1]
+        if is_vector(loss):
+            lam, g = self._penalty(features, classes)
+            blocks = KroneckerBlocks(X, classes)
+            return [Problem(blocks, codes, loss, lam, g, weights, intercept)]
+        lam, g = self._penalty(features, 1)
+        rows = RowBlocks(X)
+        positives = [1] if classes == 2 else range(classes)
+        return [
+            Problem(rows, np.where(codes == k, 1.0, -1.0), loss, lam, g, weights, intercept)
+            for k in positives
+        ]
+
+    def _coefficients(self, problems: list[Problem], points: list[Array]) -> dict[str, Any]:
+        pairs = zip(problems, points, strict=True)
+        parts = [flat_coefficients(problem, w, problem.data.m) for problem, w in pairs]
+        coef = np.vstack([part[0] for part in parts])
+        intercept = np.concatenate([part[1] for part in parts])
+        if len(self.classes_) == 2 and len(coef) == 2:  # one score decides
+            coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
+        return {"coef_": coef, "intercept_": intercept}
+
+    def decision_function(self, X: Any) -> Array:
+        """Scores x'w + b, of shape (n_samples,) for two classes, else with a column for each."""
+        scores = self._linear(X)
+        return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> Array:
+        """The class with the largest score."""
+        scores = self.decision_function(X)
+        codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[codes])
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities of the classes; one-vs-rest scales those of the classes to sum 1."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return np.column_stack([expit(-scores), expit(scores)])
+        if self.loss == "multinomial":
+            return np.asarray(softmax(scores, axis=1))
+        positive = expit(scores)
+        return np.asarray(positive / np.maximum(positive.sum(axis=1, keepdims=True), 1e-300))
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithms of `predict_proba`."""
+        return np.log(self.predict_proba(X))
+
+    def to_sklearn(self) -> Any:
+        """A scikit-learn estimator with the same coefficients, for exporters and such."""
+        from quartz.estimators.export import classifier
+
+        return classifier(self)
+
+
+def _encoded(y: Array, weights: Array | None) -> tuple[Array, Array]:
+    """The classes with an example of positive weight, and y as their numbers."""
+    kept = slice(None) if weights is None else weights > 0
+    classes = np.unique(y[kept])
+    if len(classes) < 2:
+        raise ValueError(
+            f"A classifier needs examples of two classes or more, but there is only one class: "
+            f"{classes[0]!r}."
+        )
+    codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)  # weight 0: any number does
+    return classes, codes
