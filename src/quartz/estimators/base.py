@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state, estimator_html_repr
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from quartz.arrays import Array, Matrix
+from quartz.certificate import Certificate
 from quartz.estimators.callbacks import CallbackSupportMixin, FitTasks
 from quartz.estimators.names import intercept_of, penalty_of, sampling_of
 from quartz.estimators.threads import in_threads
@@ -37,8 +38,6 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
             sample_weight = _check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
-            if not sample_weight.any():
-                raise ValueError("All sample weights are 0: no example is left.")
         return X, y, sample_weight
 
     def _penalty(self, features: int, outputs: int) -> tuple[float, Any]:
@@ -58,19 +57,20 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
             def fitted(certificate: Any) -> Any:
                 return self._coefficients([problems[k]], [certificate.w])
 
-            return solve(
-                problems[k],
-                sampling_of(self.sampling),
-                tol=self.tol,
-                max_passes=self.max_passes,
-                max_seconds=max(0.0, seconds - (time.perf_counter() - began)),
-                acceleration=self.acceleration,
-                start=starts[k],
-                seed=seed,
-                callback=tasks.of_run(k, fitted),
-                progress=bool(self.verbose) and len(problems) == 1,
-                stop=stop,
-            )
+            with tasks.of_run(k, fitted) as callback:
+                return solve(
+                    problems[k],
+                    sampling_of(self.sampling),
+                    tol=self.tol,
+                    max_passes=self.max_passes,
+                    max_seconds=max(0.0, seconds - (time.perf_counter() - began)),
+                    acceleration=self.acceleration,
+                    start=starts[k],
+                    seed=seed,
+                    callback=callback,
+                    progress=bool(self.verbose) and len(problems) == 1,
+                    stop=stop,
+                )
 
         results = in_threads([partial(run, k) for k in range(len(problems))], self.n_jobs, stop)
         tasks.end()
@@ -78,14 +78,12 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         return results
 
     def _starts(self, problems: list[Problem]) -> list[State | None]:
-        """The duals of the last fit, as far as they fit."""
-        duals = getattr(self, "dual_coef_", None) if self.warm_start else None
-        if duals is None or len(duals) != problems[0].n:
+        """Where the last fit ended, as far as it fits."""
+        last = getattr(self, "certificate_", []) if self.warm_start else []
+        certificates = last if isinstance(last, list) else [last]
+        if len(certificates) != len(problems):
             return [None] * len(problems)
-        columns = [duals] if len(problems) == 1 else list(duals.T)
-        if len(columns) != len(problems):
-            return [None] * len(problems)
-        return [_start(*pair) for pair in zip(problems, columns, strict=True)]
+        return [_start(*pair) for pair in zip(problems, certificates, strict=True)]
 
     def _keep(self, problems: list[Problem], results: list[Result]) -> None:
         certificates = [result.certificate for result in results]
@@ -168,10 +166,10 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         return f"{diagram}<table>{cells}</table>"
 
 
-def _start(problem: Problem, alpha: Array) -> State | None:
-    """That of a warm start; None if the duals are of another loss."""
+def _start(problem: Problem, last: Certificate) -> State | None:
+    """That of a warm start; None if the last problem was of another size or loss."""
     try:
-        return State.start(problem, alpha)
+        return State.start(problem, last.alpha, last.w)
     except ValueError:
         return None
 

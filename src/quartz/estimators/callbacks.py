@@ -4,7 +4,8 @@ A fit is a task. Its subtasks are the certificates, or with several outputs one 
 its certificates. A callback may stop a run by returning True at the end of a subtask.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 try:
@@ -35,10 +36,14 @@ class FitTasks:
             )
             self._root.call_on_fit_task_begin(**self._arguments)
 
-    def of_run(self, k: int, fitted: Callable[[Any], Any]) -> Callable[[Any, Any], bool] | None:
+    @contextmanager
+    def of_run(
+        self, k: int, fitted: Callable[[Any], Any]
+    ) -> Iterator[Callable[[Any, Any], bool] | None]:
         """A callback for the solver's run k; `fitted` makes attributes of a certificate."""
         if self._root is None:
-            return None
+            yield None
+            return
         task = self._root
         if self._runs > 1:
             task = task.subcontext("output", task_id=k, max_subtasks=None)
@@ -52,7 +57,9 @@ class FitTasks:
                 step.call_on_fit_task_end(**self._arguments, reconstruction_attributes=attributes)
             )
 
-        return callback
+        yield callback
+        if self._runs > 1:
+            task.call_on_fit_task_end(**self._arguments)
 
     def end(self) -> None:
         """The fit is done."""

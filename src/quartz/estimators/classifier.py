@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
-from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -179,12 +179,19 @@ class QuartzClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         """
         X, y, weights = self._validated(X, y, sample_weight)
         check_classification_targets(y)
-        if self.class_weight is not None:
-            of_classes = compute_sample_weight(self.class_weight, y)
-            weights = of_classes if weights is None else weights * of_classes
         self.classes_, codes = _encoded(y, weights)
+        if self.class_weight is not None:
+            weights = self._times_class_weights(codes, weights)
         self._run(self._problems(X, codes, weights), X, y)
         return self
+
+    def _times_class_weights(self, codes: Array, weights: Array | None) -> Array:
+        weights = np.ones(len(codes)) if weights is None else weights
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            totals = np.bincount(codes, weights)  # weight 2 is the example twice
+            return np.asarray(weights * (totals.mean() / totals)[codes])
+        each = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_)
+        return np.asarray(weights * each[codes])
 
     def _problems(self, X: Any, codes: Array, weights: Array | None) -> list[Problem]:
         loss = loss_of(self.loss, CLASSIFIERS, smoothing=self.smoothing)
@@ -252,7 +259,7 @@ def _encoded(y: Array, weights: Array | None) -> tuple[Array, Array]:
     if len(classes) < 2:
         raise ValueError(
             f"A classifier needs examples of two classes or more, but there is only one class: "
-            f"{classes[0]!r}."
+            f"{classes[0]}."
         )
     codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)  # weight 0: any number does
     return classes, codes

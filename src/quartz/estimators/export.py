@@ -19,6 +19,8 @@ def classifier(model: Any) -> Any:
             _filled(LogisticRegression(), model, k, np.array([0, 1]))
             for k in range(len(model.classes_))
         ]
+        if not hasattr(type(rest), "classes_"):  # a property in older versions
+            rest.classes_ = model.classes_
         rest.label_binarizer_ = LabelBinarizer(sparse_output=True).fit(model.classes_)
         _describe(rest, model)
         return rest

@@ -85,7 +85,7 @@ def penalty_of(
             return lam, regularizers.ElasticNet(mu)
         return lam, regularizers.GroupL2(_labels(groups, features, extra, outputs), mu)
     simple = {"l2": regularizers.L2(), "nonnegative": regularizers.NonnegativeL2()}
-    return alpha, _choose("penalty", name, simple | dict.fromkeys(PENALTIES))
+    return alpha, _choose("penalty", name, dict.fromkeys(PENALTIES) | simple)
 
 
 def _labels(groups: Any, features: int, extra: int, outputs: int) -> IntArray:
