@@ -25,19 +25,20 @@ from quartz import QuartzClassifier, QuartzRegressor, losses, regularizers, samp
 from quartz.data import make_classification
 from quartz.estimators.threads import in_threads
 
-# so tight that equal problems have equal solutions to the digits that the checks compare
-TIGHT = {"tol": 1e-14, "alpha": 0.1, "max_passes": 10_000}
 CHECKED = [
-    QuartzClassifier(**TIGHT),
-    QuartzClassifier("squared_hinge", fit_intercept="penalized", **TIGHT),
-    QuartzClassifier("multinomial", **TIGHT | {"alpha": 1.0, "tol": 3e-15}),
-    QuartzRegressor(**TIGHT),
-    QuartzRegressor("huber", **TIGHT),
+    QuartzClassifier(),
+    QuartzClassifier("squared_hinge", fit_intercept="penalized"),
+    QuartzClassifier("multinomial"),
+    QuartzRegressor(),
+    QuartzRegressor("huber"),
 ]
 
 
 @parametrize_with_checks(CHECKED)
 def test_scikit_learn_checks(estimator, check):
+    if "sample_weight_equivalence" in check.func.__name__:
+        # it compares seven digits of two runs: of equal problems, if both are solved to rounding
+        estimator.set_params(alpha=1.0, tol=3e-15, max_passes=10_000)
     check(estimator)
 
 

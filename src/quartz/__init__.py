@@ -17,6 +17,7 @@ _HOME = {
     "Result": "quartz.solvers",
     "certify": "quartz.certificate",
     "iterate": "quartz.solvers",
+    "quartz_path": "quartz.estimators",
     "solve": "quartz.solvers",
 }
 _SUBMODULES = ("data", "losses", "methods", "regularizers", "samplings", "solvers", "theory")
@@ -24,7 +25,7 @@ _SUBMODULES = ("data", "losses", "methods", "regularizers", "samplings", "solver
 if TYPE_CHECKING:
     from quartz import data, losses, methods, regularizers, samplings, solvers, theory
     from quartz.certificate import Certificate, certify
-    from quartz.estimators import QuartzClassifier, QuartzRegressor
+    from quartz.estimators import QuartzClassifier, QuartzRegressor, quartz_path
     from quartz.problem import Problem
     from quartz.solvers import Plan, Result, iterate, solve
 
@@ -40,6 +41,7 @@ __all__ = [
     "iterate",
     "losses",
     "methods",
+    "quartz_path",
     "regularizers",
     "samplings",
     "solve",

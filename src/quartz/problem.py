@@ -189,6 +189,23 @@ class Problem:
         other.regularizer = regularizers.weakened(self.regularizer, self.lam / other.lam)
         return other
 
+    def with_penalty(self, lam: float, regularizer: Regularizer) -> "Problem":
+        """The problem with another lam g, on the same data; the constant of an intercept stays."""
+        other = copy(self)
+        regularizers.validate(regularizer)
+        other.lam = checks.positive("lam", lam, "The theory needs a strongly convex problem.")
+        other.regularizer = regularizer
+        if self.intercept == "free":
+            other.regularizer = BesideIntercept(regularizer, self.data.m)
+        other._check_regularizer_fits()
+        return other
+
+    def slope_at_zero(self) -> Array:
+        """Gradient of the mean loss in what is penalized, at w = 0 and the best intercept."""
+        predictions = self.completed(np.zeros(self.data.d))[1]
+        slope = self.data.combination(self.gradients(predictions)) / self.n
+        return slope[: -self.data.m] if self.intercept == "free" else slope
+
     # Vectors over all examples
 
     def abar(self, alpha: Array) -> Array:

@@ -1,6 +1,7 @@
 """scikit-learn estimators."""
 
 from quartz.estimators.classifier import QuartzClassifier
+from quartz.estimators.path import Path, quartz_path
 from quartz.estimators.regressor import QuartzRegressor
 
-__all__ = ["QuartzClassifier", "QuartzRegressor"]
+__all__ = ["Path", "QuartzClassifier", "QuartzRegressor", "quartz_path"]

@@ -46,8 +46,9 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
             self.penalty, self.alpha, self.l1_ratio, self.groups, features, extra, outputs
         )
 
-    def _run(self, problems: list[Problem], X: Any, y: Any) -> list[Result]:
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Any:
         """Solve all problems, and keep what they tell about the fit."""
+        problems = self._prepare(X, y, sample_weight)
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         starts, stop, began = self._starts(problems), Event(), time.perf_counter()
         seconds = np.inf if self.max_seconds is None else self.max_seconds
@@ -58,24 +59,36 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
                 return self._coefficients([problems[k]], [certificate.w])
 
             with tasks.of_run(k, fitted) as callback:
-                return solve(
+                return self._solve(
                     problems[k],
-                    sampling_of(self.sampling),
-                    tol=self.tol,
-                    max_passes=self.max_passes,
+                    starts[k],
+                    seed,
+                    stop,
                     max_seconds=max(0.0, seconds - (time.perf_counter() - began)),
-                    acceleration=self.acceleration,
-                    start=starts[k],
-                    seed=seed,
                     callback=callback,
                     progress=bool(self.verbose) and len(problems) == 1,
-                    stop=stop,
                 )
 
         results = in_threads([partial(run, k) for k in range(len(problems))], self.n_jobs, stop)
         tasks.end()
         self._keep(problems, results)
-        return results
+        return self
+
+    def _solve(
+        self, problem: Problem, start: Any, seed: int, stop: Event, **options: Any
+    ) -> Result:
+        """Solve one problem as the parameters say."""
+        return solve(
+            problem,
+            sampling_of(self.sampling),
+            tol=self.tol,
+            max_passes=self.max_passes,
+            acceleration=self.acceleration,
+            start=start,
+            seed=seed,
+            stop=stop,
+            **options,
+        )
 
     def _starts(self, problems: list[Problem]) -> list[State | None]:
         """Where the last fit ended, as far as it fits."""
@@ -115,6 +128,10 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
             ConvergenceWarning,
             stacklevel=4,
         )
+
+    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> list[Problem]:
+        """Check the data and make problems of them, one or one for each output."""
+        raise NotImplementedError
 
     def _coefficients(self, problems: list[Problem], points: list[Array]) -> dict[str, Any]:
         """coef_ and intercept_ for these points."""

@@ -177,13 +177,15 @@ class QuartzClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         self
             Also after `max_seconds` or Ctrl-C, with an honest certificate.
         """
+        return self._fit(X, y, sample_weight)
+
+    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> list[Problem]:
         X, y, weights = self._validated(X, y, sample_weight)
         check_classification_targets(y)
         self.classes_, codes = _encoded(y, weights)
         if self.class_weight is not None:
             weights = self._times_class_weights(codes, weights)
-        self._run(self._problems(X, codes, weights), X, y)
-        return self
+        return self._problems(X, codes, weights)
 
     def _times_class_weights(self, codes: Array, weights: Array | None) -> Array:
         weights = np.ones(len(codes)) if weights is None else weights

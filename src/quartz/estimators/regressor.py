@@ -95,7 +95,7 @@ class QuartzRegressor(MultiOutputMixin, RegressorMixin, LinearModel):  # type: i
     >>> from sklearn.datasets import load_diabetes
     >>> from quartz import QuartzRegressor
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = QuartzRegressor("huber", smoothing=10.0, random_state=0).fit(X, y)
+    >>> model = QuartzRegressor("huber", alpha=1e-6, smoothing=10.0, random_state=0).fit(X, y)
     >>> model.converged_, bool(model.duality_gap_ <= 1e-4 * model.objective_)
     (True, True)
     >>> round(model.score(X, y), 2)
@@ -157,12 +157,12 @@ class QuartzRegressor(MultiOutputMixin, RegressorMixin, LinearModel):  # type: i
         self
             Also after `max_seconds` or Ctrl-C, with an honest certificate.
         """
+        return self._fit(X, y, sample_weight)
+
+    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> list[Problem]:
         X, y, weights = self._validated(X, y, sample_weight, multi_output=True, y_numeric=True)
         self._several = y.ndim == 2
-        self._run(self._problems(X, y.astype(np.float64, copy=False), weights), X, y)
-        return self
-
-    def _problems(self, X: Any, y: Array, weights: Array | None) -> list[Problem]:
+        y = y.astype(np.float64, copy=False)
         loss = loss_of(self.loss, REGRESSORS, epsilon=self.epsilon, smoothing=self.smoothing)
         intercept = intercept_of(self.fit_intercept)
         targets = y.reshape(len(y), -1)

@@ -1,0 +1,146 @@
+"""Models for many alphas, each started from the last."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from threading import Event
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from quartz import checks
+from quartz.arrays import Array
+from quartz.estimators.base import LinearModel
+from quartz.estimators.threads import in_threads
+from quartz.problem import Problem
+from quartz.solvers import Result
+
+
+@dataclass(frozen=True)
+class Path:
+    """What `quartz_path` returns; arrays with a row for each alpha.
+
+    Attributes
+    ----------
+    alphas : ndarray of shape (n_alphas,)
+        From the largest to the smallest.
+    coefs : ndarray of shape (n_alphas, ...)
+        `coef_` of the estimator for each.
+    intercepts : ndarray of shape (n_alphas, ...)
+        Likewise.
+    objectives, gaps : ndarray of shape (n_alphas,)
+        The certificate: optima are between objectives - gaps and objectives.
+    converged : ndarray of shape (n_alphas,)
+        Whether the relative gaps meet `tol`.
+    passes : ndarray of shape (n_alphas,)
+        Of the problem that took most.
+    """
+
+    alphas: Array
+    coefs: Array
+    intercepts: Array
+    objectives: Array
+    gaps: Array
+    converged: Array
+    passes: Array
+
+
+def quartz_path(
+    estimator: LinearModel,
+    X: Any,
+    y: Any,
+    alphas: Any = 50,
+    *,
+    eps: float = 1e-4,
+    sample_weight: Any = None,
+) -> Path:
+    """Fit the estimator for many alphas, from the largest to the smallest, with warm starts.
+
+    Parameters
+    ----------
+    estimator : QuartzClassifier or QuartzRegressor
+        Its parameters count, but for alpha; it is not changed.
+    X, y, sample_weight
+        As for its `fit`.
+    alphas : int or array, default=50
+        How many, or which. A number of them is spread evenly in the logarithm, from an alpha where
+        the model is nearly or exactly 0.
+    eps : float, default=1e-4
+        The smallest of them over the largest.
+
+    Returns
+    -------
+    Path
+
+    Examples
+    --------
+    >>> from quartz import QuartzClassifier, data, quartz_path
+    >>> X, y = data.make_classification(300, 20, density=0.5)
+    >>> path = quartz_path(QuartzClassifier(random_state=0), X, y, alphas=10)
+    >>> path.coefs.shape, bool(path.converged.all())
+    ((10, 1, 20), True)
+    """
+    model = clone(estimator)
+    problems = model._prepare(X, y, sample_weight)
+    alphas = alpha_grid(model, problems, alphas, eps)
+    seed = check_random_state(model.random_state).randint(2**31 - 1)
+    stop = Event()
+    runs: list[list[Result]] = in_threads(
+        [partial(list, solve_path(model, problem, alphas, seed, stop)) for problem in problems],
+        model.n_jobs,
+        stop,
+    )
+    by_alpha = list(zip(*runs, strict=True))
+    fitted = [model._coefficients(problems, [r.certificate.w for r in rs]) for rs in by_alpha]
+    certificates = [[result.certificate for result in results] for results in by_alpha]
+    return Path(
+        alphas,
+        np.stack([attributes["coef_"] for attributes in fitted]),
+        np.stack([attributes["intercept_"] for attributes in fitted]),
+        np.array([sum(c.primal for c in row) for row in certificates]),
+        np.array([sum(c.gap for c in row) for row in certificates]),
+        np.array([all(result.converged for result in results) for results in by_alpha]),
+        np.array([max(result.trace.passes[-1] for result in results) for results in by_alpha]),
+    )
+
+
+def solve_path(
+    model: LinearModel, problem: Problem, alphas: Array, seed: int, stop: Event
+) -> Iterator[Result]:
+    """Solve the problem for one alpha after another."""
+    start: Result | None = None
+    features, outputs = problem.data.matrix.shape[1], problem.data.m
+    for alpha in alphas:
+        lam, g = clone(model).set_params(alpha=float(alpha))._penalty(features, outputs)
+        start = model._solve(problem.with_penalty(lam, g), start, seed, stop)
+        yield start
+
+
+def alpha_grid(model: LinearModel, problems: list[Problem], alphas: Any, eps: float) -> Array:
+    """The alphas, falling."""
+    if np.ndim(alphas) == 1:
+        grid = np.sort(np.asarray(alphas, dtype=np.float64))[::-1]
+        if not grid.size or not grid[-1] > 0 or not np.isfinite(grid).all():
+            raise ValueError(f"alphas must be positive numbers, got {alphas!r}.")
+        return grid
+    count = checks.count("alphas", alphas, 2, None, "Or give the alphas themselves.")
+    if not 0 < eps < 1:
+        raise ValueError(f"eps must be between 0 and 1, got {eps!r}.")
+    largest = max(_largest(model, problem) for problem in problems)
+    return np.geomspace(largest, eps * largest, count)
+
+
+def _largest(model: LinearModel, problem: Problem) -> float:
+    """From which on the model is 0 (penalties with corners), or nearly so.
+
+    In between, the mean of ||A_i||^2 / gamma bounds the curvature of the mean loss.
+    """
+    slope = problem.slope_at_zero()
+    if model.penalty == "elasticnet" and model.l1_ratio > 0.01:
+        return float(np.abs(slope).max()) / model.l1_ratio
+    if model.penalty == "group" and model.l1_ratio > 0.01:
+        squares = np.bincount(problem.penalty.groups, slope**2)  # type: ignore[attr-defined]
+        return float(np.sqrt(squares.max())) / model.l1_ratio
+    return float(problem.data.squared_norms().mean()) / (problem.loss.gamma or 1.0)
