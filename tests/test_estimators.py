@@ -21,24 +21,24 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from quartz import QuartzClassifier, QuartzRegressor, losses, regularizers, samplings
+from quartz import (
+    QuartzClassifier,
+    QuartzRegressor,
+    losses,
+    quartz_path,
+    regularizers,
+    samplings,
+)
 from quartz.data import make_classification
 from quartz.estimators.threads import in_threads
 
-CHECKED = [
-    QuartzClassifier(),
-    QuartzClassifier("squared_hinge", fit_intercept="penalized"),
-    QuartzClassifier("multinomial"),
-    QuartzRegressor(),
-    QuartzRegressor("huber"),
-]
 
-
-@parametrize_with_checks(CHECKED)
+@parametrize_with_checks([QuartzClassifier(), QuartzClassifier("multinomial"), QuartzRegressor()])
 def test_scikit_learn_checks(estimator, check):
     if "sample_weight_equivalence" in check.func.__name__:
-        # it compares seven digits of two runs: of equal problems, if both are solved to rounding
-        estimator.set_params(alpha=1.0, tol=3e-15, max_passes=10_000)
+        # compares seven digits of two runs: the same for equal problems solved to rounding
+        estimator = clone(estimator).set_params(alpha=1.0, tol=0, max_passes=300)
+        warnings.simplefilter("ignore", ConvergenceWarning)
     check(estimator)
 
 
@@ -377,3 +377,33 @@ def test_messages(options, message):
         QuartzClassifier().fit(X, ["a"] * 150)
     with pytest.raises(ValueError, match=r"[Ww]eights"):
         QuartzClassifier().fit(X, y, sample_weight=np.zeros(150))
+
+
+@pytest.mark.parametrize("loss", ["log_loss", "hinge", "multinomial"])
+def test_a_path_is_as_good_as_single_fits(loss):
+    X, y = iris()
+    model = QuartzClassifier(loss, tol=1e-6, random_state=0)
+    path = quartz_path(model, X, y, alphas=6, eps=1e-2)
+    assert path.converged.all()
+    assert (np.diff(path.alphas) < 0).all()
+    for k, alpha in enumerate(path.alphas):
+        single = clone(model).set_params(alpha=alpha).fit(X, y)
+        assert path.objectives[k] - path.gaps[k] <= single.objective_
+        assert single.objective_ - single.duality_gap_ <= path.objectives[k]
+        assert path.coefs[k].shape == single.coef_.shape
+    assert path.passes[1:].mean() <= 2 * path.passes[0] + 5
+
+
+def test_paths_of_sparse_models_begin_at_zero():
+    X, y = load_diabetes(return_X_y=True)
+    for options in (
+        {"penalty": "elasticnet", "l1_ratio": 0.9},
+        {"penalty": "group", "l1_ratio": 0.5, "groups": np.arange(10) // 2},
+    ):
+        path = quartz_path(QuartzRegressor(tol=1e-8, **options), X, y, alphas=8)
+        assert np.abs(path.coefs[0]).max() == pytest.approx(0, abs=1e-6)
+        assert np.count_nonzero(path.coefs[2]) > 0
+    with pytest.raises(ValueError, match="alphas must be positive"):
+        quartz_path(QuartzRegressor(), X, y, alphas=[0.0, 1.0])
+    with pytest.raises(ValueError, match="eps must be"):
+        quartz_path(QuartzRegressor(), X, y, eps=2)

@@ -462,6 +462,15 @@ def test_hard_cases():
     assert "intercept=free" in repr(huge)
 
 
+def test_few_examples_of_several_classes_are_accelerated():
+    """The intercepts must keep up with acceleration, whose lam is much larger."""
+    X, y = classes(80)
+    problem = Problem(X, y, losses.Softmax(), 1e-4, intercept="free")
+    found = solve(problem, "permuted", tol=1e-4, acceleration="on")
+    assert found.converged, found.message
+    assert found.trace.passes[-1] < 300
+
+
 def test_warm_starts():
     X, y = data()
     problem = Problem(X, y, losses.Logistic(), 1e-4, intercept="free")

@@ -49,7 +49,9 @@ def free_intercept_data(problem: "Problem") -> InterceptBlocks:
     square = (LEAST / rows.m if is_vector(problem.loss) else LEAST) * spread
     bent = _bent_at_zero(problem)
     if bent is not None:
-        wanted = BENT * problem.lam / max(bent, FLATTEST / problem.loss.gamma)
+        gamma = problem.loss.gamma
+        strength = max(problem.lam, spread / (gamma * problem.n))  # that of acceleration
+        wanted = BENT * strength / max(bent, FLATTEST / gamma)
         square = min(max(wanted, square), MOST * spread)
     return InterceptBlocks(rows, float(np.sqrt(square)) or 1.0, centre, free=True)
 
@@ -193,6 +195,18 @@ def _domain(problem: "Problem") -> tuple[Array, Array]:
                 end = np.where(lacking, np.clip(found, -FAR[0], FAR[0]), end)
         ends.append(end)
     return ends[0], ends[1]
+
+
+def nearest_feasible(problem: "Problem", alpha: Array) -> Array:
+    """Duals moved into the domain of the conjugates, the nearest of a scalar loss."""
+    if not is_vector(problem.loss):
+        low, high = _domain(problem)
+        return np.clip(alpha, low, high)
+    points = np.maximum(_simplex_points(problem, alpha), 0.0)
+    sums = points.sum(axis=1, keepdims=True)
+    weights = np.ones(problem.n) if problem.weights is None else problem.weights
+    points *= np.divide(weights[:, None], sums, out=np.zeros_like(sums), where=sums > 0)
+    return _simplex_points(problem, points)  # the map is its own inverse
 
 
 def _at_corner(problem: "Problem", alpha: Array, predictions: Array, inside: Array) -> Array:

@@ -14,8 +14,9 @@ from quartz import checks
 from quartz.arrays import Array
 from quartz.estimators.base import LinearModel
 from quartz.estimators.threads import in_threads
+from quartz.intercept import nearest_feasible
 from quartz.problem import Problem
-from quartz.solvers import Result
+from quartz.solvers import Result, State
 
 
 @dataclass(frozen=True)
@@ -109,13 +110,32 @@ def quartz_path(
 def solve_path(
     model: LinearModel, problem: Problem, alphas: Array, seed: int, stop: Event
 ) -> Iterator[Result]:
-    """Solve the problem for one alpha after another."""
-    start: Result | None = None
+    """Solve the problem for one alpha after another.
+
+    Each starts where the line through the last two solutions, in log alpha, leads: mostly half the
+    passes of a start at the last one. Parabolas were worse.
+    """
+    last: list[tuple[float, Result]] = []
     features, outputs = problem.data.matrix.shape[1], problem.data.m
-    for alpha in alphas:
-        lam, g = clone(model).set_params(alpha=float(alpha))._penalty(features, outputs)
-        start = model._solve(problem.with_penalty(lam, g), start, seed, stop)
-        yield start
+    for alpha in map(float, alphas):
+        lam, g = clone(model).set_params(alpha=alpha)._penalty(features, outputs)
+        here = problem.with_penalty(lam, g)
+        result = model._solve(here, _ahead(here, last, alpha), seed, stop)
+        yield result
+        last = [*last[-1:], (alpha, result)]
+
+
+def _ahead(problem: Problem, last: list[tuple[float, Result]], alpha: float) -> Any:
+    """Where to start: none, the last result, or beyond it, inside the domain of the conjugates."""
+    if len(last) < 2:
+        return last[0][1] if last else None
+    (first, before), (second, result) = last
+    t = np.log(alpha / second) / np.log(second / first) if second != first else 0.0
+    duals = nearest_feasible(problem, result.alpha + t * (result.alpha - before.alpha))
+    try:
+        return State.start(problem, duals, result.w + t * (result.w - before.w))
+    except ValueError:  # the domain of a loss of the user's own is not known
+        return result
 
 
 def alpha_grid(model: LinearModel, problems: list[Problem], alphas: Any, eps: float) -> Array:
