@@ -3,13 +3,17 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
 
-.PHONY: demo test lint format bench figures clean
+.PHONY: demo test test-slow lint format bench figures clean
 
 demo: $(INSTALLED)
 	$(BIN)/python examples/demo.py
 
 test: $(INSTALLED)
 	$(BIN)/python -m pytest -n auto
+
+# Variants that take long to compile; `make test` leaves them out.
+test-slow: $(INSTALLED)
+	$(BIN)/python -m pytest -n auto -m slow
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

@@ -23,7 +23,8 @@ from quartz import (
     solve,
 )
 from quartz.data import KroneckerBlocks, StackedBlocks, make_classification
-from quartz.intercept import best_intercept, repaired
+from quartz.feasible import repaired
+from quartz.intercept import best_intercept
 from quartz.losses.base import is_vector
 from quartz.solvers import State
 from quartz.solvers.newton import NewtonSteps
@@ -96,7 +97,11 @@ def reference(loss, X, y, lam):
     return x[:-1], x[-1]
 
 
-@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize(
+    "kind",
+    [np.asarray, pytest.param(sp.csr_array, marks=pytest.mark.slow)],
+    ids=["dense", "sparse"],
+)
 @pytest.mark.parametrize("loss", [x for x in LOSSES if x != losses.Absolute()], ids=repr)
 def test_agrees_with_other_solvers(loss, kind):
     X, y = data()

@@ -14,7 +14,8 @@ import numpy as np
 
 from quartz import checks
 from quartz.arrays import Array, Floats
-from quartz.intercept import repaired, rounding
+from quartz.feasible import repaired
+from quartz.intercept import rounding
 from quartz.laws import LawError
 from quartz.problem import Problem
 from quartz.regularizers import base as regularizers

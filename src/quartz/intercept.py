@@ -1,12 +1,12 @@
-"""A free intercept: its problem, its dual, and how duals are made feasible.
+"""A free intercept: its problem, its dual, its best value.
 
     P(w, b)  = 1/n sum_i phi_i(A_i'w + b) + lam g(w)
     D(alpha) = -lam g*(abar) - 1/n sum_i phi_i*(-alpha_i)    if sum_i alpha_i = 0, else -infinity
 
 because minimizing over b leaves the constraint. Solvers work with centred rows and one more column,
 the constant s, whose coordinate has a proximal term in place of a penalty: the method of
-multipliers (:mod:`quartz.kernels.intercept`). Their duals sum to nearly 0; `repaired` makes that
-exact, up to rounding. With m outputs b and the sum have m components.
+multipliers (:mod:`quartz.kernels.intercept`). Their duals sum to nearly 0; :mod:`quartz.feasible`
+makes that exact, up to rounding. With m outputs b and the sum have m components.
 """
 
 from collections.abc import Callable
@@ -19,6 +19,7 @@ from quartz.arrays import Array, Floats
 from quartz.data import KroneckerBlocks, RowBlocks
 from quartz.data import matrix as storage
 from quartz.data.intercept import InterceptBlocks
+from quartz.feasible import room_in_simplex, simplex_points
 from quartz.losses.base import is_vector
 from quartz.regularizers import L2
 
@@ -31,8 +32,6 @@ FLATTEST = 0.01  # of 1 / gamma, the curvature that is assumed at least
 NEWTON_STEPS, FLAT = 20, 1e-13  # for b, and the mean gradient that is 0
 # For b of classes: solvers bring their own closer and closer, so that few steps are enough
 CLASS_STEPS, FLAT_CLASSES = 10, 1e-9
-FAR = 1e30, 300.0, 30.0  # predictions where gradients have come to their bounds, if they have any
-CLOSE = 1e-6  # predictions between which a linear piece of a loss shows
 
 
 def free_intercept_data(problem: "Problem") -> InterceptBlocks:
@@ -63,7 +62,7 @@ def _bent_at_zero(problem: "Problem") -> float | None:
     zeros = np.zeros(problem.data.dual_shape)
     if is_vector(problem.loss):
         b = best_intercept(problem, zeros)
-        p = _simplex_points(problem, -problem.gradients(zeros + b)).mean(axis=0)
+        p = simplex_points(problem, -problem.gradients(zeros + b)).mean(axis=0)
         return float(np.mean(p * (1 - p)))
     if not hasattr(problem.loss, "curvature"):
         return None
@@ -131,8 +130,8 @@ def _best_of_classes(problem: "Problem", predictions: Array, start: Array) -> Ar
     b, here = start, slopes(start)
     for _ in range(CLASS_STEPS):
         size = np.abs(here.mean(axis=0)).max()
-        points = _simplex_points(problem, -here)
-        hessian = _room_in_simplex(problem, points) / problem.n + 1 / m + 1e-12 * np.eye(m)
+        points = simplex_points(problem, -here)
+        hessian = room_in_simplex(problem, points) / problem.n + 1 / m + 1e-12 * np.eye(m)
         if size <= FLAT:
             return np.asarray(b - b.mean())
         further = b - np.linalg.solve(hessian, here.mean(axis=0))
@@ -153,104 +152,6 @@ def _best_of_classes(problem: "Problem", predictions: Array, start: Array) -> Ar
     }
     found = minimize(objective, b, jac=True, method="BFGS", options=options)
     return np.asarray(found.x - found.x.mean())
-
-
-def repaired(problem: "Problem", alpha: Array, predictions: Array) -> Array:
-    """Return duals near alpha that sum to 0, inside the domain of the conjugates.
-
-    alpha_i' = alpha_i - delta r_i, where the room r_i = (alpha_i - l)(u - alpha_i) / (u - l) in the
-    domain [l, u] is 0 at its ends, which are corners of the conjugate; for logistic loss it is the
-    inverse of the conjugate's curvature, along which D falls least. Examples on a linear piece of
-    their loss, with duals that say so, are at a corner, too.
-    """
-    if is_vector(problem.loss):
-        return _repaired_in_simplex(problem, alpha)
-    low, high = _domain(problem)
-    with np.errstate(invalid="ignore"):  # an example of weight 0 has no room
-        room = np.nan_to_num((alpha - low) * (high - alpha) / (high - low))
-    room[_at_corner(problem, alpha, predictions, room > 0)] = 0.0
-    total, rooms = alpha.sum(axis=0), room.sum(axis=0)
-    # too little room: towards the ends of all domains, which loses more, but always leads there
-    scarce = np.abs(total) > rooms
-    if np.any(scarce):
-        room = np.where(scarce, alpha - np.where(total > 0, low, high), room)
-        rooms = room.sum(axis=0)
-    delta = np.divide(total, rooms, out=np.zeros_like(total), where=np.asarray(rooms != 0))
-    return np.clip(alpha - delta * room, low, high)
-
-
-def _domain(problem: "Problem") -> tuple[Array, Array]:
-    """Ends of the conjugates' domains in alpha: minus the gradients far away.
-
-    Where a formula overflows to no number at all, nearer.
-    """
-    ends = []
-    for side in (1.0, -1.0):
-        end = np.full(problem.data.dual_shape, np.nan)
-        for far in FAR:
-            lacking = np.isnan(end)
-            if lacking.any():
-                with np.errstate(all="ignore"):
-                    found = -problem.gradients(np.full(end.shape, side * far))
-                end = np.where(lacking, np.clip(found, -FAR[0], FAR[0]), end)
-        ends.append(end)
-    return ends[0], ends[1]
-
-
-def nearest_feasible(problem: "Problem", alpha: Array) -> Array:
-    """Duals moved into the domain of the conjugates, the nearest of a scalar loss."""
-    if not is_vector(problem.loss):
-        low, high = _domain(problem)
-        return np.clip(alpha, low, high)
-    points = np.maximum(_simplex_points(problem, alpha), 0.0)
-    sums = points.sum(axis=1, keepdims=True)
-    weights = np.ones(problem.n) if problem.weights is None else problem.weights
-    points *= np.divide(weights[:, None], sums, out=np.zeros_like(sums), where=sums > 0)
-    return _simplex_points(problem, points)  # the map is its own inverse
-
-
-def _at_corner(problem: "Problem", alpha: Array, predictions: Array, inside: Array) -> Array:
-    """Which of those inside have a dual that fits a linear piece of their loss."""
-    near = CLOSE * (1 + np.abs(predictions))
-    ahead = problem.gradients(predictions + near)
-    found = inside & (alpha == -ahead)
-    if found.any():
-        found &= ahead == problem.gradients(predictions - near)
-    return found
-
-
-def _simplex_points(problem: "Problem", alpha: Array) -> Array:
-    """s_i p_i, from alpha_i = s_i (e_y - p_i)."""
-    points = -alpha
-    examples = np.arange(problem.n)
-    points[examples, problem.y] += 1.0 if problem.weights is None else problem.weights
-    return points
-
-
-def _room_in_simplex(problem: "Problem", points: Array) -> Array:
-    """sum_i s_i (diag(p_i) - p_i p_i')."""
-    shares = points
-    if problem.weights is not None:
-        shares = points / np.maximum(problem.weights, 1e-300)[:, None]
-    return np.asarray(np.diag(points.sum(axis=0)) - points.T @ shares)
-
-
-def _repaired_in_simplex(problem: "Problem", alpha: Array) -> Array:
-    """The same where alpha_i = e_y - p_i: p_i moves along (diag(p_i) - p_i p_i') delta."""
-    points = _simplex_points(problem, alpha)
-    weights = np.ones(problem.n) if problem.weights is None else problem.weights
-    total, sums = alpha.sum(axis=0), points.sum(axis=0)
-    room = _room_in_simplex(problem, points)
-    delta = np.linalg.lstsq(room, total)[0]
-    missing = np.abs(room @ delta - total).max()
-    if np.ptp(delta) <= 1 and missing <= 1e-12 * np.abs(total).sum() + 1e-14 * problem.n:
-        means = points @ delta / np.maximum(weights, 1e-300)
-        return alpha - points * (delta - means[:, None])
-    # towards one point for all, which makes up for what each class lacks
-    wanted = sums + total
-    kept = float(np.min(wanted / np.maximum(sums, wanted)))
-    common = (wanted - kept * sums) / weights.sum()
-    return alpha - (kept - 1) * points - weights[:, None] * common
 
 
 def _check_loss(problem: "Problem") -> None:

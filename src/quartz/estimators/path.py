@@ -14,7 +14,7 @@ from quartz import checks
 from quartz.arrays import Array
 from quartz.estimators.base import LinearModel
 from quartz.estimators.threads import in_threads
-from quartz.intercept import nearest_feasible
+from quartz.feasible import nearest_feasible
 from quartz.problem import Problem
 from quartz.solvers import Result, State
 
