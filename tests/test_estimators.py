@@ -187,6 +187,7 @@ def test_warns_exactly_when_the_certificate_misses_tol(limit):
         QuartzClassifier(tol=1e-3).fit(X, y)
 
 
+@pytest.mark.slow  # on a busy machine, signals and compilation meet
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_ctrl_c_leaves_a_fitted_estimator(n_jobs):
     X, y = make_classification(5000, 200, density=0.5, noise=0.4, classes=6)
