@@ -3,6 +3,8 @@
 A new one joins its list here and is then tested by all laws.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from quartz import Problem, losses, regularizers, samplings
@@ -122,3 +124,18 @@ def feasible_alpha(problem, rng, scale=2.0):
 def label(value):
     """Short test ids."""
     return repr(value).replace(" ", "")[:60]
+
+
+class SquaredToClass(NamedTuple):
+    """||a - e_y||^2 / 2, a loss over classes whose duals are not those of the simplex."""
+
+    targets, vector, gamma = "class", True, 1.0
+
+    def value(self, a, y):
+        return 0.5 * np.sum((a - (np.arange(a.size) == y)) ** 2)
+
+    def gradient(self, a, y):
+        return a - (np.arange(a.size) == y)
+
+    def conjugate(self, u, y):
+        return 0.5 * np.sum(u**2) + u[y]

@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 from sklearn.linear_model import ElasticNet, LogisticRegression, Ridge
 from sklearn.svm import SVC, SVR
 
+import registry
 from quartz import (
     Plan,
     Problem,
@@ -502,21 +503,6 @@ def test_a_constant_feature_gets_no_coefficient():
     assert abs(w[-1]) < 1e-6
 
 
-class _NotSimplex(NamedTuple):
-    """A loss over classes whose duals have another domain."""
-
-    targets, vector, gamma = "class", True, 1.0
-
-    def value(self, a, y):
-        return 0.5 * np.sum((a - (np.arange(a.size) == y)) ** 2)
-
-    def gradient(self, a, y):
-        return a - (np.arange(a.size) == y)
-
-    def conjugate(self, u, y):
-        return 0.5 * np.sum(u**2) + u[y]
-
-
 def test_newton_begins_where_the_run_stands():
     """The w of epochs is without the multiplier; starting at 0 instead cost eight passes."""
     X, y = data()
@@ -554,7 +540,7 @@ def test_refusals():
     with pytest.raises(ValueError, match="plain rows"):
         Problem(StackedBlocks(X, 2), y[:150] > 0, losses.Softmax(), LAM, intercept="free")
     with pytest.raises(ValueError, match="simplex"):
-        Problem(X, (y > 0).astype(int), _NotSimplex(), LAM, intercept="free")
+        Problem(X, (y > 0).astype(int), registry.SquaredToClass(), LAM, intercept="free")
     problem = Problem(X, y, losses.Logistic(), LAM, intercept="free")
     with pytest.raises(ValueError, match="no free intercept"):
         solve(problem, method=methods.SPDC())

@@ -203,19 +203,8 @@ def test_check_loss_names_the_broken_law(mistake, law):
 
 
 def test_check_loss_finds_a_loss_that_is_not_of_the_simplex():
-    class Promising(NamedTuple):
-        """(a - e_y)^2 / 2."""
-
-        targets, vector, simplex, gamma = "class", True, True, 1.0
-
-        def value(self, a, y):
-            return 0.5 * np.sum((a - (np.arange(a.size) == y)) ** 2)
-
-        def gradient(self, a, y):
-            return a - (np.arange(a.size) == y)
-
-        def conjugate(self, u, y):
-            return 0.5 * np.sum(u**2) + u[y]
+    class Promising(registry.SquaredToClass):
+        simplex = True
 
     with pytest.raises(LawError, match="gradients are p - e_y, p in the simplex"):
         check_loss(Promising())

@@ -191,7 +191,11 @@ def _start(problem: Problem, last: Certificate) -> State | None:
         return None
 
 
-def flat_coefficients(problem: Problem, w: Array, outputs: int) -> tuple[Matrix, Any]:
-    """The coefficients with a row for each output, and the intercepts."""
-    coefficients, b = problem.coefficients(w)
-    return coefficients.reshape(-1, outputs).T.copy(), np.broadcast_to(b, outputs).copy()
+def stacked_coefficients(problems: list[Problem], points: list[Array]) -> tuple[Matrix, Array]:
+    """The coefficients with a row for each output of all problems, and the intercepts."""
+    rows, intercepts = [], []
+    for problem, w in zip(problems, points, strict=True):
+        coefficients, b = problem.coefficients(w)
+        rows.append(coefficients.reshape(-1, problem.data.m).T)
+        intercepts.append(np.broadcast_to(b, problem.data.m))
+    return np.vstack(rows), np.concatenate(intercepts)

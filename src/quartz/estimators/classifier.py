@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from quartz.arrays import Array
 from quartz.data import KroneckerBlocks, RowBlocks
-from quartz.estimators.base import LinearModel, flat_coefficients
+from quartz.estimators.base import LinearModel, stacked_coefficients
 from quartz.estimators.callbacks import with_callbacks
 from quartz.estimators.names import CLASSIFIERS, intercept_of, loss_of
 from quartz.losses.base import is_vector
@@ -212,10 +212,7 @@ class QuartzClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         ]
 
     def _coefficients(self, problems: list[Problem], points: list[Array]) -> dict[str, Any]:
-        pairs = zip(problems, points, strict=True)
-        parts = [flat_coefficients(problem, w, problem.data.m) for problem, w in pairs]
-        coef = np.vstack([part[0] for part in parts])
-        intercept = np.concatenate([part[1] for part in parts])
+        coef, intercept = stacked_coefficients(problems, points)
         if len(self.classes_) == 2 and len(coef) == 2:  # one score decides
             coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
         return {"coef_": coef, "intercept_": intercept}

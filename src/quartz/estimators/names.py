@@ -30,7 +30,6 @@ SAMPLINGS: dict[str, Any] = {
     "importance": samplings.Importance(),
     "nice": samplings.Nice(batch_size=32),
 }
-INTERCEPTS = {True: "free", False: None, "penalized": "penalized"}
 
 
 def loss_of(name: Any, known: dict[str, Callable[..., Any]], **parameters: float) -> Any:
@@ -47,11 +46,10 @@ def sampling_of(name: Any) -> Any:
 
 def intercept_of(fit_intercept: Any) -> Any:
     """What `fit_intercept` means to a Problem."""
-    for value, meaning in INTERCEPTS.items():
-        if fit_intercept is value or (isinstance(value, str) and fit_intercept == value):
-            return meaning
-    if isinstance(fit_intercept, np.bool_):
+    if isinstance(fit_intercept, bool | np.bool_):
         return "free" if fit_intercept else None
+    if isinstance(fit_intercept, str) and fit_intercept == "penalized":
+        return "penalized"
     raise ValueError(
         f'fit_intercept must be True (unpenalized), "penalized" or False, got {fit_intercept!r}.'
     )

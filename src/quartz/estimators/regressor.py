@@ -7,7 +7,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from quartz.arrays import Array
 from quartz.data import KroneckerBlocks, RowBlocks
-from quartz.estimators.base import LinearModel, flat_coefficients
+from quartz.estimators.base import LinearModel, stacked_coefficients
 from quartz.estimators.callbacks import with_callbacks
 from quartz.estimators.names import REGRESSORS, intercept_of, loss_of
 from quartz.losses.base import is_vector
@@ -176,10 +176,7 @@ class QuartzRegressor(MultiOutputMixin, RegressorMixin, LinearModel):  # type: i
         return [Problem(rows, column, loss, lam, g, weights, intercept) for column in targets.T]
 
     def _coefficients(self, problems: list[Problem], points: list[Array]) -> dict[str, Any]:
-        pairs = zip(problems, points, strict=True)
-        parts = [flat_coefficients(problem, w, problem.data.m) for problem, w in pairs]
-        coef = np.vstack([part[0] for part in parts])
-        intercept = np.concatenate([part[1] for part in parts])
+        coef, intercept = stacked_coefficients(problems, points)
         if self._several:
             return {"coef_": coef, "intercept_": intercept}
         return {"coef_": coef[0], "intercept_": float(intercept[0])}
