@@ -124,10 +124,15 @@ def _best_of_classes(problem: "Problem", predictions: Array, start: Array) -> Ar
     """By Newton steps with the Hessian of softmax, as far as they lead; else quasi-Newton steps."""
     m = len(start)
 
-    def slopes(b: Array) -> Array:
-        return problem.gradients(predictions + b)
+    def at(b: Array) -> tuple[float, Array]:
+        shifted = predictions + b
+        return float(np.mean(problem.losses(shifted))), problem.gradients(shifted)
 
-    b, here = start, slopes(start)
+    def objective(b: Array) -> tuple[float, Array]:
+        value, gradients = at(b)
+        return value, gradients.mean(axis=0)
+
+    b, (value, here) = start, at(start)
     for _ in range(CLASS_STEPS):
         size = np.abs(here.mean(axis=0)).max()
         points = simplex_points(problem, -here)
@@ -135,14 +140,11 @@ def _best_of_classes(problem: "Problem", predictions: Array, start: Array) -> Ar
         if size <= FLAT:
             return np.asarray(b - b.mean())
         further = b - np.linalg.solve(hessian, here.mean(axis=0))
-        there = slopes(further)
-        if not np.abs(there.mean(axis=0)).max() < 0.5 * size:
+        lower, there = at(further)
+        # The slope alone may be small far away, where a nearly singular Hessian leads
+        if not (lower <= value and np.abs(there.mean(axis=0)).max() < 0.5 * size):
             break
-        b, here = further, there
-
-    def objective(b: Array) -> tuple[float, Array]:
-        shifted = predictions + b
-        return float(np.mean(problem.losses(shifted))), problem.gradients(shifted).mean(axis=0)
+        b, value, here = further, lower, there
 
     inverse = np.linalg.inv(hessian + 1e-6 * np.eye(m))
     options = {
