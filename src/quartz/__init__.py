@@ -13,7 +13,9 @@ _HOME = {
     "Plan": "quartz.solvers",
     "Problem": "quartz.problem",
     "QuartzClassifier": "quartz.estimators",
+    "QuartzClassifierCV": "quartz.estimators",
     "QuartzRegressor": "quartz.estimators",
+    "QuartzRegressorCV": "quartz.estimators",
     "Result": "quartz.solvers",
     "certify": "quartz.certificate",
     "iterate": "quartz.solvers",
@@ -25,7 +27,13 @@ _SUBMODULES = ("data", "losses", "methods", "regularizers", "samplings", "solver
 if TYPE_CHECKING:
     from quartz import data, losses, methods, regularizers, samplings, solvers, theory
     from quartz.certificate import Certificate, certify
-    from quartz.estimators import QuartzClassifier, QuartzRegressor, quartz_path
+    from quartz.estimators import (
+        QuartzClassifier,
+        QuartzClassifierCV,
+        QuartzRegressor,
+        QuartzRegressorCV,
+        quartz_path,
+    )
     from quartz.problem import Problem
     from quartz.solvers import Plan, Result, iterate, solve
 
@@ -34,7 +42,9 @@ __all__ = [
     "Plan",
     "Problem",
     "QuartzClassifier",
+    "QuartzClassifierCV",
     "QuartzRegressor",
+    "QuartzRegressorCV",
     "Result",
     "certify",
     "data",

@@ -1,7 +1,8 @@
-"""A progress bar that counts the decades of the gap still to go."""
+"""Progress bars: the decades of the gap still to go, or the runs that are done."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
@@ -12,13 +13,9 @@ def progress_bar(shown: bool, tol: float) -> Iterator[Callable[[float, float], N
     if not shown:
         yield lambda gap, passes: None
         return
-    try:
-        from tqdm.auto import tqdm
-    except ImportError as error:
-        raise ImportError("progress=True needs tqdm: pip install tqdm.") from error
     first: list[float] = []
     form = "{desc} |{bar}| {percentage:3.0f}% of the way, {elapsed}"
-    with tqdm(total=1.0, bar_format=form) as bar:
+    with _tqdm(total=1.0, bar_format=form) as bar:
 
         def show(gap: float, passes: float) -> None:
             if not first and 0 < gap < np.inf:
@@ -31,3 +28,21 @@ def progress_bar(shown: bool, tol: float) -> Iterator[Callable[[float, float], N
             bar.set_description_str(f"pass {passes:6.1f}  relative gap {gap:.1e}")
 
         yield show
+
+
+@contextmanager
+def counting_bar(shown: bool, total: int) -> Iterator[Callable[[], None]]:
+    """Give a function to call, from any thread, when one of so many runs is done."""
+    if not shown:
+        yield lambda: None
+        return
+    with _tqdm(total=total, unit="run") as bar:
+        yield lambda: bar.update()
+
+
+def _tqdm(**options: Any) -> Any:
+    try:
+        from tqdm.auto import tqdm
+    except ImportError as error:
+        raise ImportError("A progress bar needs tqdm: pip install tqdm.") from error
+    return tqdm(**options)

@@ -5,7 +5,7 @@ import warnings
 from functools import partial
 from html import escape
 from threading import Event
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,7 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from quartz.arrays import Array, Matrix
 from quartz.certificate import Certificate
-from quartz.estimators.callbacks import CallbackSupportMixin, FitTasks
+from quartz.estimators.callbacks import CallbackSupportMixin, Task, fit_task
 from quartz.estimators.names import intercept_of, penalty_of, sampling_of
 from quartz.estimators.threads import in_threads
 from quartz.problem import Problem
@@ -26,56 +26,62 @@ TYPES = (np.float64, np.float32)
 
 
 class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
-    """Base of QuartzClassifier and QuartzRegressor."""
+    """Base of all estimators: they differ in their parameters, targets and predictions."""
 
     coef_: Any
     intercept_: Any
+    _targets: ClassVar[dict[str, bool]] = {}  # what scikit-learn's validation is to know of y
 
-    def _validated(self, X: Any, y: Any, sample_weight: Any, **options: Any) -> Any:
+    def _validated(self, X: Any, y: Any, sample_weight: Any) -> Any:
         """X in a form that the solver reads without a copy, y, and weights or None."""
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=TYPES, order="C", **options)
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=TYPES, order="C", **self._targets
+        )
         if sample_weight is not None:
             sample_weight = _check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
         return X, y, sample_weight
 
-    def _penalty(self, features: int, outputs: int) -> tuple[float, Any]:
-        extra = int(intercept_of(self.fit_intercept) == "penalized")
-        return penalty_of(
-            self.penalty, self.alpha, self.l1_ratio, self.groups, features, extra, outputs
-        )
+    def _intercept(self) -> Any:
+        return intercept_of(self.fit_intercept)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Any:
-        """Solve all problems, and keep what they tell about the fit."""
-        problems = self._prepare(X, y, sample_weight)
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
-        starts, stop, began = self._starts(problems), Event(), time.perf_counter()
-        seconds = np.inf if self.max_seconds is None else self.max_seconds
-        tasks = FitTasks(self, X, y, len(problems))
+    def _alpha(self, total_weight: float) -> float:
+        """Strength of the penalty on the mean loss, for examples of that total weight."""
+        return float(self.alpha)
+
+    def _penalty(self, alpha: float, features: int, outputs: int) -> tuple[float, Any]:
+        extra = int(self._intercept() == "penalized")
+        return penalty_of(self.penalty, alpha, self.l1_ratio, self.groups, features, extra, outputs)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, whole: Task | None = None) -> Any:
+        """Solve all problems, and keep what they tell about the fit; after a search, its refit."""
+        ends = self._deadline()
+        problems = self._problems(*self._validated(X, y, sample_weight))
+        seed, starts, stop, count = self._seed(), self._starts(problems), Event(), len(problems)
 
         def run(k: int) -> Result:
             def fitted(certificate: Any) -> Any:
                 return self._coefficients([problems[k]], [certificate.w])
 
-            with tasks.of_run(k, fitted) as callback:
-                return self._solve(
-                    problems[k],
-                    starts[k],
-                    seed,
-                    stop,
-                    max_seconds=max(0.0, seconds - (time.perf_counter() - began)),
-                    callback=callback,
-                    progress=bool(self.verbose) and len(problems) == 1,
-                )
+            with task.run(k, fitted) as callback:
+                options = {"callback": callback, "progress": bool(self.verbose) and count == 1}
+                return self._solve(problems[k], starts[k], seed, stop, ends, **options)
 
-        results = in_threads([partial(run, k) for k in range(len(problems))], self.n_jobs, stop)
-        tasks.end()
+        with whole.part(1, "refit", count) if whole else fit_task(self, X, y, count) as task:
+            runs = [partial(run, k) for k in range(count)]
+            results = in_threads(runs, self.n_jobs, stop, bool(self.verbose))
         self._keep(problems, results)
         return self
 
+    def _deadline(self) -> float:
+        return time.perf_counter() + (np.inf if self.max_seconds is None else self.max_seconds)
+
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
     def _solve(
-        self, problem: Problem, start: Any, seed: int, stop: Event, **options: Any
+        self, problem: Problem, start: Any, seed: int, stop: Event, ends: float, **options: Any
     ) -> Result:
         """Solve one problem as the parameters say."""
         return solve(
@@ -83,6 +89,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
             sampling_of(self.sampling),
             tol=self.tol,
             max_passes=self.max_passes,
+            max_seconds=max(0.0, ends - time.perf_counter()),
             acceleration=self.acceleration,
             start=start,
             seed=seed,
@@ -113,11 +120,13 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         self.converged_ = all(result.converged for result in results)
         passes = max(result.trace.passes[-1] for result in results)
         self.n_iter_ = max(1, int(np.ceil(passes)))
-        if not self.converged_:
-            self._warn(results)
+        self._warn(results, stacklevel=5)
 
-    def _warn(self, results: list[Result]) -> None:
+    def _warn(self, results: list[Result], stacklevel: int) -> None:
+        """Tell if a certificate misses `tol`."""
         missed = [result for result in results if not result.converged]
+        if not missed:
+            return
         worst = max(missed, key=lambda result: result.certificate.relative_gap)
         which = f" in {len(missed)} of {len(results)} problems" if len(results) > 1 else ""
         warnings.warn(
@@ -126,11 +135,11 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
             f"({worst.status.value} after {worst.trace.passes[-1]:.4g} passes). Raise max_passes="
             f"{self.max_passes:g} or max_seconds, loosen tol, scale the features, or raise alpha.",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=stacklevel,
         )
 
-    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> list[Problem]:
-        """Check the data and make problems of them, one or one for each output."""
+    def _problems(self, X: Any, y: Any, weights: Array | None) -> list[Problem]:
+        """Make problems of validated data, one or one for each output."""
         raise NotImplementedError
 
     def _coefficients(self, problems: list[Problem], points: list[Array]) -> dict[str, Any]:

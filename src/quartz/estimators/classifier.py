@@ -13,7 +13,7 @@ from quartz.arrays import Array
 from quartz.data import KroneckerBlocks, RowBlocks
 from quartz.estimators.base import LinearModel, stacked_coefficients
 from quartz.estimators.callbacks import with_callbacks
-from quartz.estimators.names import CLASSIFIERS, intercept_of, loss_of
+from quartz.estimators.names import CLASSIFIERS, loss_of
 from quartz.losses.base import is_vector
 from quartz.problem import Problem
 
@@ -179,13 +179,22 @@ class QuartzClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         """
         return self._fit(X, y, sample_weight)
 
-    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> list[Problem]:
-        X, y, weights = self._validated(X, y, sample_weight)
+    def _problems(self, X: Any, y: Any, weights: Array | None) -> list[Problem]:
         check_classification_targets(y)
         self.classes_, codes = _encoded(y, weights)
         if self.class_weight is not None:
             weights = self._times_class_weights(codes, weights)
-        return self._problems(X, codes, weights)
+        loss = loss_of(self.loss, CLASSIFIERS, smoothing=self.smoothing)
+        classes, features = len(self.classes_), X.shape[1]
+        outputs = classes if is_vector(loss) else 1
+        alpha = self._alpha(len(y) if weights is None else weights.sum())
+        lam, g = self._penalty(alpha, features, outputs)
+        common = (loss, lam, g, weights, self._intercept())
+        if is_vector(loss):
+            return [Problem(KroneckerBlocks(X, classes), codes, *common)]
+        rows = RowBlocks(X)
+        positives = [1] if classes == 2 else range(classes)
+        return [Problem(rows, np.where(codes == k, 1.0, -1.0), *common) for k in positives]
 
     def _times_class_weights(self, codes: Array, weights: Array | None) -> Array:
         weights = np.ones(len(codes)) if weights is None else weights
@@ -194,22 +203,6 @@ class QuartzClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
             return np.asarray(weights * (totals.mean() / totals)[codes])
         each = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_)
         return np.asarray(weights * each[codes])
-
-    def _problems(self, X: Any, codes: Array, weights: Array | None) -> list[Problem]:
-        loss = loss_of(self.loss, CLASSIFIERS, smoothing=self.smoothing)
-        intercept = intercept_of(self.fit_intercept)
-        classes, features = len(self.classes_), X.shape[1]
-        if is_vector(loss):
-            lam, g = self._penalty(features, classes)
-            blocks = KroneckerBlocks(X, classes)
-            return [Problem(blocks, codes, loss, lam, g, weights, intercept)]
-        lam, g = self._penalty(features, 1)
-        rows = RowBlocks(X)
-        positives = [1] if classes == 2 else range(classes)
-        return [
-            Problem(rows, np.where(codes == k, 1.0, -1.0), loss, lam, g, weights, intercept)
-            for k in positives
-        ]
 
     def _coefficients(self, problems: list[Problem], points: list[Array]) -> dict[str, Any]:
         coef, intercept = stacked_coefficients(problems, points)

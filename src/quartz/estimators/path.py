@@ -1,6 +1,6 @@
 """Models for many alphas, each started from the last."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from threading import Event
@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 
 from quartz import checks
 from quartz.arrays import Array
@@ -84,15 +83,14 @@ def quartz_path(
     ((10, 1, 20), True)
     """
     model = clone(estimator)
-    problems = model._prepare(X, y, sample_weight)
+    ends, stop = model._deadline(), Event()
+    problems = model._problems(*model._validated(X, y, sample_weight))
     alphas = alpha_grid(model, problems, alphas, eps)
-    seed = check_random_state(model.random_state).randint(2**31 - 1)
-    stop = Event()
-    runs: list[list[Result]] = in_threads(
-        [partial(list, solve_path(model, problem, alphas, seed, stop)) for problem in problems],
-        model.n_jobs,
-        stop,
-    )
+    seed = model._seed()
+    paths = [solve_path(model, problem, alphas, seed, stop, ends) for problem in problems]
+    tasks: list[Callable[[], list[Result]]] = [partial(list, path) for path in paths]
+    runs = in_threads(tasks, model.n_jobs, stop, bool(model.verbose))
+    model._warn([result for results in runs for result in results], stacklevel=3)
     by_alpha = list(zip(*runs, strict=True))
     fitted = [model._coefficients(problems, [r.certificate.w for r in rs]) for rs in by_alpha]
     certificates = [[result.certificate for result in results] for results in by_alpha]
@@ -108,7 +106,7 @@ def quartz_path(
 
 
 def solve_path(
-    model: LinearModel, problem: Problem, alphas: Array, seed: int, stop: Event
+    model: LinearModel, problem: Problem, alphas: Array, seed: int, stop: Event, ends: float
 ) -> Iterator[Result]:
     """Solve the problem for one alpha after another.
 
@@ -118,9 +116,8 @@ def solve_path(
     last: list[tuple[float, Result]] = []
     features, outputs = problem.data.matrix.shape[1], problem.data.m
     for alpha in map(float, alphas):
-        lam, g = clone(model).set_params(alpha=alpha)._penalty(features, outputs)
-        here = problem.with_penalty(lam, g)
-        result = model._solve(here, _ahead(here, last, alpha), seed, stop)
+        here = problem.with_penalty(*model._penalty(alpha, features, outputs))
+        result = model._solve(here, _ahead(here, last, alpha), seed, stop, ends)
         yield result
         last = [*last[-1:], (alpha, result)]
 

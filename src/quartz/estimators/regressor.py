@@ -1,6 +1,6 @@
 """Linear regression."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
@@ -9,7 +9,7 @@ from quartz.arrays import Array
 from quartz.data import KroneckerBlocks, RowBlocks
 from quartz.estimators.base import LinearModel, stacked_coefficients
 from quartz.estimators.callbacks import with_callbacks
-from quartz.estimators.names import REGRESSORS, intercept_of, loss_of
+from quartz.estimators.names import REGRESSORS, loss_of
 from quartz.losses.base import is_vector
 from quartz.problem import Problem
 
@@ -102,6 +102,8 @@ class QuartzRegressor(MultiOutputMixin, RegressorMixin, LinearModel):  # type: i
     0.51
     """
 
+    _targets: ClassVar[dict[str, bool]] = {"multi_output": True, "y_numeric": True}
+
     def __init__(
         self,
         loss: Any = "squared",
@@ -159,21 +161,19 @@ class QuartzRegressor(MultiOutputMixin, RegressorMixin, LinearModel):  # type: i
         """
         return self._fit(X, y, sample_weight)
 
-    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> list[Problem]:
-        X, y, weights = self._validated(X, y, sample_weight, multi_output=True, y_numeric=True)
+    def _problems(self, X: Any, y: Any, weights: Array | None) -> list[Problem]:
         self._several = y.ndim == 2
-        y = y.astype(np.float64, copy=False)
         loss = loss_of(self.loss, REGRESSORS, epsilon=self.epsilon, smoothing=self.smoothing)
-        intercept = intercept_of(self.fit_intercept)
-        targets = y.reshape(len(y), -1)
+        targets = y.astype(np.float64, copy=False).reshape(len(y), -1)
         outputs, features = targets.shape[1], X.shape[1]
-        if outputs > 1 and (is_vector(loss) or self.penalty == "group"):
-            lam, g = self._penalty(features, outputs)
-            blocks = KroneckerBlocks(X, outputs)
-            return [Problem(blocks, targets, loss, lam, g, weights, intercept)]
-        lam, g = self._penalty(features, 1)
+        together = outputs > 1 and (is_vector(loss) or self.penalty == "group")
+        alpha = self._alpha(len(y) if weights is None else weights.sum())
+        lam, g = self._penalty(alpha, features, outputs if together else 1)
+        common = (loss, lam, g, weights, self._intercept())
+        if together:
+            return [Problem(KroneckerBlocks(X, outputs), targets, *common)]
         rows = RowBlocks(X)
-        return [Problem(rows, column, loss, lam, g, weights, intercept) for column in targets.T]
+        return [Problem(rows, column, *common) for column in targets.T]
 
     def _coefficients(self, problems: list[Problem], points: list[Array]) -> dict[str, Any]:
         coef, intercept = stacked_coefficients(problems, points)

@@ -8,19 +8,36 @@ from typing import TypeVar
 from joblib import effective_n_jobs
 from threadpoolctl import threadpool_limits
 
+from quartz.progress import counting_bar
+
 T = TypeVar("T")
 
 
-def in_threads(tasks: Sequence[Callable[[], T]], n_jobs: int | None, stop: Event) -> list[T]:
-    """Return what the tasks return, in their order; Ctrl-C sets `stop` and lets them end."""
+def in_threads(
+    tasks: Sequence[Callable[[], T]], n_jobs: int | None, stop: Event, shown: bool = False
+) -> list[T]:
+    """Return what the tasks return, in their order; Ctrl-C sets `stop` and lets them end.
+
+    Several tasks have one BLAS thread each, also one after another: with more threads sums come out
+    differently, and results are to be the same for all `n_jobs`.
+    """
+    if len(tasks) == 1:
+        return [tasks[0]()]
     jobs = min(effective_n_jobs(n_jobs), len(tasks))
-    if jobs <= 1:
-        return [task() for task in tasks]
-    with threadpool_limits(1), ThreadPoolExecutor(jobs) as pool:
-        futures = [pool.submit(task) for task in tasks]
-        try:
-            wait(futures)
-        except KeyboardInterrupt:
-            stop.set()
-            wait(futures)
-        return [future.result() for future in futures]
+    with threadpool_limits(1), counting_bar(shown, len(tasks)) as count:
+
+        def run(task: Callable[[], T]) -> T:
+            result = task()
+            count()
+            return result
+
+        if jobs == 1:
+            return [run(task) for task in tasks]
+        with ThreadPoolExecutor(jobs) as pool:
+            futures = [pool.submit(run, task) for task in tasks]
+            try:
+                wait(futures)
+            except KeyboardInterrupt:
+                stop.set()
+                wait(futures)
+            return [future.result() for future in futures]

@@ -1,0 +1,310 @@
+"""Classes with the names, parameters and objectives of scikit-learn's, and a certificate.
+
+Change the import, and leave out `solver`, `dual` and whatever else belongs to a solver::
+
+    from quartz.compat import LogisticRegression  # was: from sklearn.linear_model
+
+`tol` is the relative duality gap here, and `max_iter` counts passes over the data.
+"""
+
+from typing import Any
+
+from quartz.estimators import QuartzClassifier, QuartzRegressor
+
+__all__ = ["ElasticNet", "LinearSVC", "LogisticRegression", "Ridge"]
+
+
+class _Defaults:
+    """Parameters of our own estimators that scikit-learn's do not have."""
+
+    penalty: Any = "l2"
+    l1_ratio: Any = 0.0
+    groups = None
+    smoothing = 1.0
+    epsilon = 0.0
+    max_seconds = None
+    sampling = "auto"
+    acceleration = "auto"
+    class_weight: Any = None
+    max_iter: float
+
+    @property
+    def max_passes(self) -> float:
+        return self.max_iter
+
+
+class LogisticRegression(_Defaults, QuartzClassifier):  # type: ignore[misc, override]
+    """Logistic regression, multinomial for more than two classes.
+
+    Minimizes C sum_i s_i log-loss_i + r ||w||_1 + (1 - r) ||w||^2 / 2, r being `l1_ratio`; the
+    intercept is not penalized.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Inverse strength of the penalty; alpha of QuartzClassifier is 1 / (C sum of weights).
+    l1_ratio : float, default=0.0
+        Below 1.
+    tol : float, default=1e-4
+        Relative duality gap at which a fit ends.
+    fit_intercept : bool, default=True
+    class_weight : dict or "balanced", optional
+    random_state : int, RandomState or None, default=None
+    max_iter : float, default=1000
+        Limit for the passes.
+    verbose : bool, default=False
+    warm_start : bool, default=False
+    n_jobs : int, optional
+        Has no effect: there is one problem.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, n_iter_, certificate_, ...
+        As of :class:`quartz.QuartzClassifier`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from quartz.compat import LogisticRegression
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LogisticRegression(C=10, random_state=0).fit(X, y)
+    >>> round(model.score(X, y), 2), model.converged_
+    (0.97, True)
+    """
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        l1_ratio: float = 0.0,
+        tol: float = 1e-4,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        random_state: Any = None,
+        max_iter: float = 1000,
+        verbose: bool = False,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.C = C
+        self.l1_ratio = l1_ratio
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+
+    @property
+    def loss(self) -> str:
+        """That of the classes seen last."""
+        return "multinomial" if len(getattr(self, "classes_", ())) > 2 else "log_loss"
+
+    @property
+    def penalty(self) -> str:
+        """L2 alone has faster steps."""
+        return "elasticnet" if self.l1_ratio else "l2"
+
+    def _alpha(self, total_weight: float) -> float:
+        return _from_inverse(self.C, total_weight)
+
+
+class LinearSVC(_Defaults, QuartzClassifier):  # type: ignore[misc, override]
+    """Linear support vector classification, one-vs-rest, in threads.
+
+    Minimizes C sum_i s_i loss_i + (||w||^2 + b^2) / 2: as in LIBLINEAR the intercept is penalized.
+
+    Parameters
+    ----------
+    loss : {"squared_hinge", "hinge"}, default="squared_hinge"
+    C : float, default=1.0
+        Inverse strength of the penalty; alpha of QuartzClassifier is 1 / (C sum of weights).
+    tol : float, default=1e-4
+        Relative duality gap at which a fit ends.
+    fit_intercept : bool, default=True
+    class_weight : dict or "balanced", optional
+    random_state : int, RandomState or None, default=None
+    max_iter : float, default=1000
+        Limit for the passes.
+    verbose : bool, default=False
+    n_jobs : int, optional
+        Threads, for one-vs-rest.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, n_iter_, certificate_, ...
+        As of :class:`quartz.QuartzClassifier`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from quartz.compat import LinearSVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LinearSVC(C=0.1, random_state=0).fit(X, y)
+    >>> model.coef_.shape, model.converged_
+    ((3, 4), True)
+    """
+
+    warm_start = False
+
+    def __init__(
+        self,
+        loss: str = "squared_hinge",
+        *,
+        C: float = 1.0,
+        tol: float = 1e-4,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        random_state: Any = None,
+        max_iter: float = 1000,
+        verbose: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.loss = loss
+        self.C = C
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+
+    def _intercept(self) -> Any:
+        return "penalized" if self.fit_intercept else None
+
+    def _alpha(self, total_weight: float) -> float:
+        if self.loss not in ("squared_hinge", "hinge"):
+            raise ValueError(f'loss must be "squared_hinge" or "hinge", got {self.loss!r}.')
+        return _from_inverse(self.C, total_weight)
+
+
+class Ridge(_Defaults, QuartzRegressor):  # type: ignore[misc, override]
+    """Ridge regression.
+
+    Minimizes sum_i s_i (x_i'w + b - y_i)^2 + alpha ||w||^2.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Strength of the penalty, positive; that of QuartzRegressor times the sum of weights.
+    fit_intercept : bool, default=True
+    max_iter : float, default=1000
+        Limit for the passes.
+    tol : float, default=1e-4
+        Relative duality gap at which a fit ends.
+    positive : bool, default=False
+        Whether to keep the coefficients nonnegative.
+    random_state : int, RandomState or None, default=None
+
+    Attributes
+    ----------
+    coef_, intercept_, n_iter_, certificate_, ...
+        As of :class:`quartz.QuartzRegressor`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from quartz.compat import Ridge
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = Ridge(alpha=0.1, random_state=0).fit(X, y)
+    >>> round(model.score(X, y), 2), model.converged_
+    (0.51, True)
+    """
+
+    loss = "squared"
+    warm_start = verbose = False
+    n_jobs = None
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        fit_intercept: bool = True,
+        max_iter: float = 1000,
+        tol: float = 1e-4,
+        positive: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.positive = positive
+        self.random_state = random_state
+
+    @property
+    def penalty(self) -> str:
+        """By `positive`."""
+        return "nonnegative" if self.positive else "l2"
+
+    def _alpha(self, total_weight: float) -> float:
+        return self.alpha / total_weight
+
+
+class ElasticNet(_Defaults, QuartzRegressor):  # type: ignore[misc, override]
+    """Linear regression with an elastic net.
+
+    Minimizes 1/(2 n) sum_i (x_i'w + b - y_i)^2 + alpha (r ||w||_1 + (1 - r) ||w||^2 / 2), r being
+    `l1_ratio`; weights of the examples enter by their share.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Strength of the penalty, as of QuartzRegressor.
+    l1_ratio : float, default=0.5
+        Below 1.
+    fit_intercept : bool, default=True
+    max_iter : float, default=1000
+        Limit for the passes.
+    tol : float, default=1e-4
+        Relative duality gap at which a fit ends.
+    warm_start : bool, default=False
+    random_state : int, RandomState or None, default=None
+
+    Attributes
+    ----------
+    coef_, intercept_, n_iter_, certificate_, ...
+        As of :class:`quartz.QuartzRegressor`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from quartz.compat import ElasticNet
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = ElasticNet(alpha=0.01, l1_ratio=0.9, random_state=0).fit(X, y)
+    >>> round(model.score(X, y), 2), model.converged_
+    (0.47, True)
+    """
+
+    loss = "squared"
+    penalty = "elasticnet"
+    verbose = False
+    n_jobs = None
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        l1_ratio: float = 0.5,
+        fit_intercept: bool = True,
+        max_iter: float = 1000,
+        tol: float = 1e-4,
+        warm_start: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+
+def _from_inverse(C: float, total_weight: float) -> float:
+    if not C > 0:
+        raise ValueError(f"C must be positive, got {C!r}.")
+    return 1 / (C * total_weight)

@@ -1,0 +1,372 @@
+"""The choice of alpha by cross-validation."""
+
+import itertools
+import time
+import warnings
+from functools import partial
+from threading import Event
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+from sklearn.utils import Bunch
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    _raise_for_params,
+    _routing_enabled,
+    process_routing,
+)
+
+from quartz.arrays import Array
+from quartz.estimators.base import LinearModel
+from quartz.estimators.callbacks import Task, fit_task, with_callbacks
+from quartz.estimators.classifier import QuartzClassifier
+from quartz.estimators.path import alpha_grid, solve_path
+from quartz.estimators.regressor import QuartzRegressor
+from quartz.estimators.threads import in_threads
+
+CHUNK = 5  # alphas that a task solves in a row, with warm starts; the same for all n_jobs
+
+
+class AlphaSearch(LinearModel):
+    """Scores each alpha on held-out folds, and fits the best.
+
+    A fold is the same X with weight 0 for the examples that are held out: nothing is copied.
+    """
+
+    warm_start = False
+    alphas_: Array
+    scores_: Array
+    relative_gaps_: Array
+
+    def _alpha(self, total_weight: float) -> float:
+        return getattr(self, "alpha_", 1.0)  # any number, before the search
+
+    def _search_and_fit(self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any]) -> Any:
+        routed = self._routed(sample_weight, params)
+        with fit_task(self, X, y, 2) as task:
+            self._search(self._validated(X, y, sample_weight), routed, task)
+            self._choose()
+            return self._fit(X, y, sample_weight, task)
+
+    def _search(self, validated: Any, routed: Any, whole: Task) -> None:
+        """Fill `scores_` and `relative_gaps_`; what is cut off is not scored."""
+        ends, seed, stop = self._deadline(), self._seed(), Event()
+        X, y, weights = validated
+        weights = np.ones(len(y)) if weights is None else weights
+        self.alphas_ = alpha_grid(self, clone(self)._problems(X, y, weights), self.alphas, self.eps)
+        cv = check_cv(self.cv, y, classifier=is_classifier(self))
+        folds = list(cv.split(X, y, **routed.splitter.split))
+        scorer = check_scoring(self, scoring=self.scoring)
+        self.scores_ = np.full((len(self.alphas_), len(folds)), np.nan)
+        self.relative_gaps_ = np.full_like(self.scores_, np.nan)
+        # Small alphas take longest, hence first
+        chunks = np.array_split(np.arange(len(self.alphas_)), -(-len(self.alphas_) // CHUNK))[::-1]
+        pieces = list(itertools.product(chunks, range(len(folds))))
+
+        def run(number: int) -> None:
+            chunk, fold = pieces[number]
+            train, test = folds[fold]
+            model = clone(self)
+            model.n_features_in_ = X.shape[1]
+            problems = model._problems(X, y, weights * np.bincount(train, minlength=len(y)))
+            paths = [
+                solve_path(model, problem, self.alphas_[chunk], seed, stop, ends)
+                for problem in problems
+            ]
+            held = {name: np.asarray(value)[test] for name, value in routed.scorer.score.items()}
+            for k, results in zip(chunk, zip(*paths, strict=True), strict=True):
+                if stop.is_set() or time.perf_counter() > ends:
+                    return
+                vars(model).update(model._coefficients(problems, [r.w for r in results]))
+                self.scores_[k, fold] = scorer(model, X[test], y[test], **held)
+                self.relative_gaps_[k, fold] = max(r.certificate.relative_gap for r in results)
+
+        with whole.part(0, "search", len(pieces)) as task:
+
+            def told(number: int) -> None:
+                with task.part(number, "piece"):
+                    run(number)
+
+            runs = [partial(told, number) for number in range(len(pieces))]
+            in_threads(runs, self.n_jobs, stop, bool(self.verbose))
+
+    def _choose(self) -> None:
+        """The best mean score; of equal ones the largest alpha."""
+        known = ~np.isnan(self.scores_)
+        complete = known.all(axis=1)
+        if not complete.any():  # after a limit or Ctrl-C: as many folds as there are
+            complete = known.sum(axis=1) == known.sum(axis=1).max()
+        means = np.where(known, self.scores_, 0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
+        best = int(np.argmax(np.where(complete, means, -np.inf)))
+        self.alpha_, self.best_score_ = float(self.alphas_[best]), float(means[best])
+        if not known.all():
+            warnings.warn(
+                f"{type(self).__name__}: the search was cut off with {np.sum(~known)} of "
+                f"{known.size} scores missing; alpha_={self.alpha_:g} is the best of the others. "
+                "Raise max_seconds, or give fewer alphas or folds.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        missed = self.relative_gaps_[known] > self.tol
+        if missed.any():
+            worst = self.relative_gaps_[known].max()
+            warnings.warn(
+                f"{type(self).__name__}: {missed.sum()} of {missed.size} fits of the search miss "
+                f"tol={self.tol:g}, with relative gaps up to {worst:.1e}. "
+                f"Raise max_passes={self.max_passes:g}, loosen tol, scale the features, or leave "
+                "out the smallest alphas.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+
+    def _routed(self, sample_weight: Any, params: dict[str, Any]) -> Any:
+        """What goes to the splitter and the scorer."""
+        _raise_for_params(params, self, "fit")
+        if _routing_enabled():
+            return process_routing(self, "fit", sample_weight=sample_weight, **params)
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return Bunch(splitter=Bunch(split={}), scorer=Bunch(score=weights))
+
+    def get_metadata_routing(self) -> Any:
+        """Who takes which metadata: `fit` itself, the splitter and the scorer."""
+        fit = MethodMapping().add(caller="fit", callee="split")
+        score = MethodMapping().add(caller="fit", callee="score")
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(splitter=check_cv(self.cv), method_mapping=fit)
+            .add(scorer=check_scoring(self, scoring=self.scoring), method_mapping=score)
+        )
+
+
+class QuartzClassifierCV(AlphaSearch, QuartzClassifier):
+    """QuartzClassifier with alpha chosen by cross-validation.
+
+    Folds and alphas are spread over threads that share one X; each fit has its certificate. The
+    same results come out for all `n_jobs`.
+
+    Parameters
+    ----------
+    loss : str or loss, default="log_loss"
+        As of :class:`QuartzClassifier`.
+    alphas : int or array, default=20
+        How many alphas, or which; see :func:`quartz_path`.
+    eps : float, default=1e-4
+        The smallest alpha over the largest, if `alphas` is a number.
+    cv : int, splitter or iterable, optional
+        Folds, as in scikit-learn; five, stratified, by default.
+    scoring : str or callable, optional
+        Accuracy by default. Sample weights go to it, too.
+    max_seconds : float, optional
+        Limit for the search, and once more for the last fit.
+    n_jobs : int, optional
+        Threads, for folds, alphas and the classes of one-vs-rest.
+    penalty, l1_ratio, groups, smoothing, fit_intercept, tol, max_passes, sampling, acceleration, \
+class_weight, random_state, verbose
+        As of :class:`QuartzClassifier`.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The best; of equal ones the largest.
+    best_score_ : float
+        Its mean score.
+    alphas_ : ndarray of shape (n_alphas,)
+        All that were tried, from the largest to the smallest.
+    scores_ : ndarray of shape (n_alphas, n_folds)
+        On the examples held out; nan where a limit or Ctrl-C came first.
+    relative_gaps_ : ndarray of shape (n_alphas, n_folds)
+        Certified, the worst of the classes of one-vs-rest.
+    coef_, intercept_, certificate_, ...
+        Of a :class:`QuartzClassifier` with the best alpha, fitted to all examples.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from quartz import QuartzClassifierCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = QuartzClassifierCV("multinomial", alphas=[1, 1e-2, 1e-4], random_state=0)
+    >>> model.fit(X, y).alpha_
+    0.0001
+    >>> model.scores_.shape, bool((model.relative_gaps_ <= 1e-4).all()), model.converged_
+    ((3, 5), True, True)
+    """
+
+    def __init__(
+        self,
+        loss: Any = "log_loss",
+        *,
+        alphas: Any = 20,
+        eps: float = 1e-4,
+        cv: Any = None,
+        scoring: Any = None,
+        penalty: Any = "l2",
+        l1_ratio: float = 0.5,
+        groups: Any = None,
+        smoothing: float = 1.0,
+        fit_intercept: Any = True,
+        tol: float = 1e-4,
+        max_passes: float = 1000,
+        max_seconds: float | None = None,
+        sampling: Any = "auto",
+        acceleration: str = "auto",
+        class_weight: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.loss = loss
+        self.alphas = alphas
+        self.eps = eps
+        self.cv = cv
+        self.scoring = scoring
+        self.penalty = penalty
+        self.l1_ratio = l1_ratio
+        self.groups = groups
+        self.smoothing = smoothing
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_passes = max_passes
+        self.max_seconds = max_seconds
+        self.sampling = sampling
+        self.acceleration = acceleration
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> "QuartzClassifierCV":
+        """Choose alpha, and fit the model.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As of :meth:`QuartzClassifier.fit`.
+        **params
+            With metadata routing, for the splitter (such as groups) and the scorer.
+
+        Returns
+        -------
+        self
+            Ctrl-C ends the search; the best alpha so far is fitted, until Ctrl-C once more.
+        """
+        return self._search_and_fit(X, y, sample_weight, params)
+
+
+class QuartzRegressorCV(AlphaSearch, QuartzRegressor):
+    """QuartzRegressor with alpha chosen by cross-validation.
+
+    Folds and alphas are spread over threads that share one X; each fit has its certificate. The
+    same results come out for all `n_jobs`.
+
+    Parameters
+    ----------
+    loss : str or loss, default="squared"
+        As of :class:`QuartzRegressor`.
+    alphas : int or array, default=20
+        How many alphas, or which; see :func:`quartz_path`.
+    eps : float, default=1e-4
+        The smallest alpha over the largest, if `alphas` is a number.
+    cv : int, splitter or iterable, optional
+        Folds, as in scikit-learn; five by default, not shuffled.
+    scoring : str or callable, optional
+        R^2 by default. Sample weights go to it, too.
+    max_seconds : float, optional
+        Limit for the search, and once more for the last fit.
+    n_jobs : int, optional
+        Threads, for folds, alphas and targets.
+    penalty, l1_ratio, groups, epsilon, smoothing, fit_intercept, tol, max_passes, sampling, \
+acceleration, random_state, verbose
+        As of :class:`QuartzRegressor`.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The best; of equal ones the largest.
+    best_score_ : float
+        Its mean score.
+    alphas_ : ndarray of shape (n_alphas,)
+        All that were tried, from the largest to the smallest.
+    scores_ : ndarray of shape (n_alphas, n_folds)
+        On the examples held out; nan where a limit or Ctrl-C came first.
+    relative_gaps_ : ndarray of shape (n_alphas, n_folds)
+        Certified, the worst of the targets.
+    coef_, intercept_, certificate_, ...
+        Of a :class:`QuartzRegressor` with the best alpha, fitted to all examples.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from quartz import QuartzRegressorCV
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = QuartzRegressorCV(alphas=[1e-1, 1e-3, 1e-5], random_state=0).fit(X, y)
+    >>> model.alpha_, model.scores_.shape, model.converged_
+    (1e-05, (3, 5), True)
+    """
+
+    def __init__(
+        self,
+        loss: Any = "squared",
+        *,
+        alphas: Any = 20,
+        eps: float = 1e-4,
+        cv: Any = None,
+        scoring: Any = None,
+        penalty: Any = "l2",
+        l1_ratio: float = 0.5,
+        groups: Any = None,
+        epsilon: float = 0.1,
+        smoothing: float = 1.0,
+        fit_intercept: Any = True,
+        tol: float = 1e-4,
+        max_passes: float = 1000,
+        max_seconds: float | None = None,
+        sampling: Any = "auto",
+        acceleration: str = "auto",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.loss = loss
+        self.alphas = alphas
+        self.eps = eps
+        self.cv = cv
+        self.scoring = scoring
+        self.penalty = penalty
+        self.l1_ratio = l1_ratio
+        self.groups = groups
+        self.epsilon = epsilon
+        self.smoothing = smoothing
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_passes = max_passes
+        self.max_seconds = max_seconds
+        self.sampling = sampling
+        self.acceleration = acceleration
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> "QuartzRegressorCV":
+        """Choose alpha, and fit the model.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As of :meth:`QuartzRegressor.fit`.
+        **params
+            With metadata routing, for the splitter (such as groups) and the scorer.
+
+        Returns
+        -------
+        self
+            Ctrl-C ends the search; the best alpha so far is fitted, until Ctrl-C once more.
+        """
+        return self._search_and_fit(X, y, sample_weight, params)
