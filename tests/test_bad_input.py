@@ -317,6 +317,24 @@ def test_labels_in_any_memory(sampling):
         assert solve(problem(y=labels), sampling).converged
 
 
+@pytest.mark.parametrize("kind", [np.array, sp.csr_array])
+def test_read_only_matrices_are_shared_and_left_alone(kind):
+    """They have the type of others, for which kernels may be compiled already."""
+    fixed = kind(X)
+    parts = [fixed] if kind is np.array else [fixed.data, fixed.indices, fixed.indptr]
+    for part in parts:
+        part.flags.writeable = False
+    before = problem(fixed)
+    assert solve(before, "permuted").converged
+    matrix = before.data.matrix
+    shared = [matrix] if kind is np.array else [matrix.data, matrix.indices, matrix.indptr]
+    for part, other in zip(parts, shared, strict=True):
+        assert np.shares_memory(part, other)
+        assert other.flags.writeable
+        assert not part.flags.writeable
+    np.testing.assert_array_equal(fixed if kind is np.array else fixed.toarray(), X)
+
+
 @pytest.mark.filterwarnings("ignore:indices array has non-integer dtype")
 @pytest.mark.parametrize("dtype", [np.int16, np.uint16, np.uint32])
 def test_other_index_types(dtype):

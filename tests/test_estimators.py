@@ -21,6 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from estimator_checks import run_check
 from quartz import (
     QuartzClassifier,
     QuartzRegressor,
@@ -41,21 +42,13 @@ MORE = [
 
 @parametrize_with_checks([QuartzClassifier(), QuartzRegressor()])
 def test_scikit_learn_checks(estimator, check):
-    run(estimator, check)
+    run_check(estimator, check)
 
 
 @pytest.mark.slow
 @parametrize_with_checks(MORE)
 def test_more_scikit_learn_checks(estimator, check):
-    run(estimator, check)
-
-
-def run(estimator, check):
-    if "sample_weight_equivalence" in check.func.__name__:
-        # compares seven digits of two runs: the same for equal problems solved to rounding
-        estimator = clone(estimator).set_params(alpha=1.0, tol=0, max_passes=300)
-        warnings.simplefilter("ignore", ConvergenceWarning)
-    check(estimator)
+    run_check(estimator, check)
 
 
 def iris(binary=False):

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quartz.arrays import Array, IntArray
+from quartz.arrays import Array, IntArray, unlocked
 
 
 def positive(name: str, value: float, remedy: str) -> float:
@@ -48,7 +48,7 @@ def finite_array(name: str, values: ArrayLike, shape: tuple[int, ...]) -> Array:
             f"{name}[{where}] is {array[tuple(bad[0])]}; {name} must be finite. "
             "Remove or impute such entries first."
         )
-    return array
+    return unlocked(array)
 
 
 def probabilities(name: str, values: ArrayLike) -> Array:

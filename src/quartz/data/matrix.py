@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from quartz.arrays import Array, Matrix
+from quartz.arrays import Array, Matrix, unlocked
 
 _MANY = 200_000  # entries, above which one compiled check is quicker than NumPy's several
 
@@ -82,6 +82,8 @@ def support(X: Matrix) -> Matrix:
 def _canonical_sparse(X: Any, name: str) -> Matrix:
     _check_dimensions(X, name)
     X = sp.csr_array(X)  # shares the arrays of a csr_matrix
+    if not all(part.flags.writeable for part in (X.data, X.indices, X.indptr)):
+        X = sp.csr_array((unlocked(X.data), unlocked(X.indices), unlocked(X.indptr)), X.shape)
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(_float_dtype(X.dtype, name))
     _check_shape(X.shape, name)
@@ -122,7 +124,7 @@ def _is_canonical(X: Matrix) -> bool:
 def _canonical_dense(X: Any, name: str) -> Matrix:
     X = np.asarray(X)
     _check_dimensions(X, name)
-    X = np.ascontiguousarray(X, dtype=_float_dtype(X.dtype, name))
+    X = unlocked(np.ascontiguousarray(X, dtype=_float_dtype(X.dtype, name)))
     _check_shape(X.shape, name)
     bad = _not_finite(X)
     if bad.size:
