@@ -134,15 +134,25 @@ def test_each_signature_is_compiled_by_itself():
     assert len(names) == len(kernel._compiled) >= 2
 
 
-def test_helpers_of_different_specializations_have_different_names():
-    """By equal names the linker would take one for the other in kernels from the cache."""
-    names = set()
+def through(x):
+    return twice(x) + helper(x)
+
+
+def twice(x):
+    return 2 * placeholder(x)
+
+
+def test_helpers_are_shared_where_they_are_the_same():
+    """And have names of their own elsewhere: the linker tells those in cached kernels by names."""
+    twices, helpers = set(), set()
     for part in (square, cube):
-        kernel = specialize(outer, {"placeholder": part})
-        kernel(3.0)
+        kernel = specialize(through, {"placeholder": part})
+        assert kernel(3.0) == 2 * part(3.0) + 8
         (compiled, *_) = kernel._compiled.values()
-        names.add(compiled.py_func.__globals__["helper"].py_func.__qualname__)
-    assert len(names) == 2
+        twices.add(compiled.py_func.__globals__["twice"].py_func.__qualname__)
+        helpers.add(compiled.py_func.__globals__["helper"])
+    assert len(twices) == 2
+    assert len(helpers) == 1
 
 
 SHIFT, TABLE, SCALAR = 1.0, np.arange(3.0), np.float32(0.0)

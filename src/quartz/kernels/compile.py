@@ -10,7 +10,8 @@ so an edited loss would run as it was before. It unpickles the whole index of a 
 a class that one program knows would break the index for all others. And it numbers helper functions
 anew in each process, so that helpers of one name in kernels cached by different processes clash in
 the linker: one kernel then runs another's helper. Hence every specialization for every signature,
-and each of its helpers, gets a name of its own, with a hash of all code that goes into it.
+and each helper, gets a name of its own, with a hash of all code that goes into it. Helpers that are
+the same in several kernels are compiled once.
 """
 
 import dis
@@ -88,8 +89,7 @@ class Specialized:
 
     def _compile(self, signature: tuple[Any, ...]) -> Callable[..., Any]:
         types = hashlib.sha256(repr(signature).encode()).hexdigest()[:16]
-        suffix = f"{self._fingerprint or id(self)}_{types}"
-        linked = _link(self._kernel, self._parts, {}, suffix)
+        linked = _link(self._kernel, self._parts, f"{self._fingerprint}_{types}")
         cached = self._fingerprint is not None
         compiled: Callable[..., Any] = numba.njit(cache=cached, **_OPTIONS)(linked)
         return compiled
@@ -105,27 +105,35 @@ def _kind(argument: Any) -> Any:
 
 
 def _link(
-    function: FunctionType, parts: Parts, done: dict[FunctionType, Any], suffix: str
+    function: FunctionType, parts: Parts, suffix: str, callers: tuple[FunctionType, ...] = ()
 ) -> FunctionType:
-    """Copy a function with globals in which everything that it calls is compiled.
-
-    Every copy has `suffix` in its name: by names the linker tells helpers of kernels apart.
-    """
+    """Copy a function, named with `suffix`, with globals in which all that it calls is compiled."""
+    if function in callers:
+        raise TypeError(f"{function.__qualname__} calls itself, which a kernel cannot do.")
     names = dict(function.__globals__)
     for name, callee in _callees(function, parts):
-        if callee not in done:
-            done[callee] = None
-            helper = _link(callee, parts, done, suffix)
-            done[callee] = numba.njit(**_HELPER_OPTIONS)(helper)
-        if done[callee] is None:
-            raise TypeError(f"{callee.__qualname__} calls itself, which a kernel cannot do.")
-        names[name] = done[callee]
+        names[name] = _helper(callee, parts, (*callers, function))
     copy = FunctionType(
         function.__code__, names, function.__name__, function.__defaults__, function.__closure__
     )
     copy.__module__ = function.__module__
     copy.__qualname__ = f"{function.__qualname__}_{suffix}"
     return copy
+
+
+_helpers: dict[str, Any] = {}
+
+
+def _helper(function: FunctionType, parts: Parts, callers: tuple[FunctionType, ...]) -> Any:
+    """A function that kernels call, compiled; the same for all that mean the same by it."""
+    fingerprint = _fingerprint(function, parts)
+    if fingerprint in _helpers:
+        return _helpers[fingerprint]
+    linked = _link(function, parts, str(fingerprint), callers)
+    helper = numba.njit(**_HELPER_OPTIONS)(linked)
+    if fingerprint is not None:
+        _helpers[fingerprint] = helper
+    return helper
 
 
 def _globals(function: FunctionType, parts: Parts) -> Iterator[tuple[str, Any]]:
@@ -157,8 +165,7 @@ def _fingerprint(kernel: FunctionType, parts: Parts) -> str | None:
     Of the code that runs, not of the source: the file may have been edited since. None if a value
     is of a kind that cannot be hashed, such as a module with settings; then nothing is cached.
     """
-    wiring = sorted((name, part.__module__, part.__qualname__) for name, part in parts.items())
-    digest = hashlib.sha256(repr((wiring, _OPTIONS, _HELPER_OPTIONS, SLACK)).encode())
+    digest = hashlib.sha256(repr((_OPTIONS, _HELPER_OPTIONS, SLACK)).encode())
     reached: set[FunctionType] = set()
     pending: list[Any] = [kernel, _compiled_barrier]
     while pending:
@@ -190,7 +197,8 @@ def _describe(value: Any) -> bytes | None:
     if isinstance(value, np.ndarray):
         return repr((value.dtype, value.shape)).encode() + value.tobytes()
     if isinstance(value, FunctionType | type | BuiltinFunctionType | np.ufunc):
-        return value.__qualname__.encode()  # of a plain function the code is hashed too
+        # of a plain function the code is hashed too
+        return f"{getattr(value, '__module__', '')}.{value.__qualname__}".encode()
     if value is np or value is math or value is prefetch_element:
         return repr(type(value)).encode()
     return None
