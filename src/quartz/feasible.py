@@ -28,7 +28,7 @@ def repaired(problem: "Problem", alpha: Array, predictions: Array) -> Array:
     """
     if is_vector(problem.loss):
         return _repaired_in_simplex(problem, alpha)
-    low, high = _domain(problem)
+    low, high = problem.dual_bounds
     with np.errstate(invalid="ignore"):  # an example of weight 0 has no room
         room = np.nan_to_num((alpha - low) * (high - alpha) / (high - low))
     room[_at_corner(problem, alpha, predictions, room > 0)] = 0.0
@@ -42,7 +42,7 @@ def repaired(problem: "Problem", alpha: Array, predictions: Array) -> Array:
     return np.clip(alpha - delta * room, low, high)
 
 
-def _domain(problem: "Problem") -> tuple[Array, Array]:
+def domain(problem: "Problem") -> tuple[Array, Array]:
     """Ends of the conjugates' domains in alpha: minus the gradients far away.
 
     Where a formula overflows to no number at all, nearer.
@@ -63,7 +63,7 @@ def _domain(problem: "Problem") -> tuple[Array, Array]:
 def nearest_feasible(problem: "Problem", alpha: Array) -> Array:
     """Duals moved into the domain of the conjugates, the nearest of a scalar loss."""
     if not is_vector(problem.loss):
-        low, high = _domain(problem)
+        low, high = problem.dual_bounds
         return np.clip(alpha, low, high)
     points = np.maximum(simplex_points(problem, alpha), 0.0)
     sums = points.sum(axis=1, keepdims=True)

@@ -9,6 +9,7 @@ sphere, is a slip.
 """
 
 from copy import copy
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +19,7 @@ from quartz import checks
 from quartz.arrays import Array, Floats
 from quartz.data import Blocks, KroneckerBlocks, RowBlocks, as_blocks
 from quartz.data.intercept import InterceptBlocks
+from quartz.feasible import domain
 from quartz.intercept import best_intercept, free_intercept_data
 from quartz.losses import base as losses
 from quartz.losses.base import Loss
@@ -52,9 +54,8 @@ class Problem:
     intercept : {None, "free", "penalized"}
         With an intercept b the predictions are A_i'w + b, b being a vector if there are several
         outputs. It is kept as more coordinates of w, the last; :meth:`coefficients` takes them
-        apart. "penalized" is a column of ones, whose
-        coefficient g sees like the others, as in LIBLINEAR; "free" is outside g
-        (:mod:`quartz.intercept`).
+        apart. "penalized" is a column of ones, whose coefficient g sees like the others, as in
+        LIBLINEAR; "free" is outside g (:mod:`quartz.intercept`).
 
     Attributes
     ----------
@@ -110,6 +111,11 @@ class Problem:
             self.data = free_intercept_data(self)
             self.regularizer = BesideIntercept(self.regularizer, self.data.m)
 
+    @cached_property
+    def dual_bounds(self) -> tuple[Array, Array]:
+        """Ends of the conjugates' domains in alpha, of a scalar loss."""
+        return domain(self)
+
     @property
     def penalty(self) -> Regularizer:
         """The regularizer of what is penalized."""
@@ -142,15 +148,17 @@ class Problem:
             if multiplier is not None:
                 w = np.append(w[: -data.m], np.asarray(multiplier) / data.constant)
             features, b = self.coefficients(w)
-            predictions = data.rows.predictions(features)
+            predictions = np.zeros(data.dual_shape)
+            if features.any():
+                predictions = data.rows.predictions(features)
             b = best_intercept(self, predictions, b)
             return data.with_intercept(features, b), predictions + b
         return w, self.data.predictions(w) if w.any() else np.zeros(self.data.dual_shape)
 
-    def first_multiplier(self, w: Array) -> Floats:
-        """The intercept of centred rows that suits w, where a free one begins."""
+    def multiplier_of(self, w: Array) -> Floats:
+        """The free intercept of w, of centred rows: where the search for the best one begins."""
         data = self.free_data
-        return 0.0 if data is None else data.constant * data.per_output(self.completed(w)[0])
+        return 0.0 if data is None else data.constant * data.per_output(w)
 
     def next_multiplier(self, multiplier: Floats, abar: Array) -> Floats:
         """A proximal step of a free intercept: where it is becomes the centre of the next."""
@@ -274,7 +282,11 @@ class Problem:
     def primal(self, w: Array) -> float:
         """P(w)."""
         w = checks.finite_array("w", w, (self.data.d,))
-        mean_loss = float(np.mean(self.losses(self.data.predictions(w))))
+        return self.primal_at(w, self.data.predictions(w))
+
+    def primal_at(self, w: Array, predictions: Array) -> float:
+        """P(w) without a pass over the data, the predictions being known."""
+        mean_loss = float(np.mean(self.losses(predictions)))
         return mean_loss + self.lam * regularizers.value(self.regularizer, w)
 
     def dual(self, alpha: Array) -> float:

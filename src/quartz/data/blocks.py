@@ -1,6 +1,7 @@
 """The examples A_1, ..., A_n of [eq:primal], each a d x m matrix, behind one interface."""
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -62,6 +63,11 @@ class Blocks(ABC):
 
         Without weights this is lambda_max(A_i' A_i) of [l-serialv].
         """
+
+    @cached_property
+    def norms(self) -> Array:
+        """`squared_norms()`, found once; not to be changed."""
+        return self.squared_norms()
 
     @abstractmethod
     def gram_products(self, alpha: Array) -> Array:

@@ -48,7 +48,8 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
 
     def _alpha(self, total_weight: float) -> float:
         """Strength of the penalty on the mean loss, for examples of that total weight."""
-        return float(self.alpha)
+        alpha: float = self.alpha
+        return alpha
 
     def _penalty(self, alpha: float, features: int, outputs: int) -> tuple[float, Any]:
         extra = int(self._intercept() == "penalized")
@@ -138,8 +139,10 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
             stacklevel=stacklevel,
         )
 
-    def _problems(self, X: Any, y: Any, weights: Array | None) -> list[Problem]:
-        """Make problems of validated data, one or one for each output."""
+    def _problems(
+        self, X: Any, y: Any, weights: Array | None, alpha: float | None = None
+    ) -> list[Problem]:
+        """Make problems of validated data, one or one for each output; with this alpha if given."""
         raise NotImplementedError
 
     def _coefficients(self, problems: list[Problem], points: list[Array]) -> dict[str, Any]:

@@ -179,7 +179,9 @@ class QuartzClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         """
         return self._fit(X, y, sample_weight)
 
-    def _problems(self, X: Any, y: Any, weights: Array | None) -> list[Problem]:
+    def _problems(
+        self, X: Any, y: Any, weights: Array | None, alpha: float | None = None
+    ) -> list[Problem]:
         check_classification_targets(y)
         self.classes_, codes = _encoded(y, weights)
         if self.class_weight is not None:
@@ -187,7 +189,8 @@ class QuartzClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         loss = loss_of(self.loss, CLASSIFIERS, smoothing=self.smoothing)
         classes, features = len(self.classes_), X.shape[1]
         outputs = classes if is_vector(loss) else 1
-        alpha = self._alpha(len(y) if weights is None else weights.sum())
+        if alpha is None:
+            alpha = self._alpha(len(y) if weights is None else weights.sum())
         lam, g = self._penalty(alpha, features, outputs)
         common = (loss, lam, g, weights, self._intercept())
         if is_vector(loss):

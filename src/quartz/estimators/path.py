@@ -15,7 +15,7 @@ from quartz.estimators.base import LinearModel
 from quartz.estimators.threads import in_threads
 from quartz.feasible import nearest_feasible
 from quartz.problem import Problem
-from quartz.solvers import Result, State
+from quartz.solvers import Result
 
 
 @dataclass(frozen=True)
@@ -84,8 +84,9 @@ def quartz_path(
     """
     model = clone(estimator)
     ends, stop = model._deadline(), Event()
-    problems = model._problems(*model._validated(X, y, sample_weight))
-    alphas = alpha_grid(model, problems, alphas, eps)
+    validated = model._validated(X, y, sample_weight)
+    alphas = alpha_grid(model, validated, alphas, eps)
+    problems = model._problems(*validated, alpha=middle(alphas))
     seed = model._seed()
     paths = [solve_path(model, problem, alphas, seed, stop, ends) for problem in problems]
     tasks: list[Callable[[], list[Result]]] = [partial(list, path) for path in paths]
@@ -129,13 +130,17 @@ def _ahead(problem: Problem, last: list[tuple[float, Result]], alpha: float) -> 
     (first, before), (second, result) = last
     t = np.log(alpha / second) / np.log(second / first) if second != first else 0.0
     duals = nearest_feasible(problem, result.alpha + t * (result.alpha - before.alpha))
-    try:
-        return State.start(problem, duals, result.w + t * (result.w - before.w))
-    except ValueError:  # the domain of a loss of the user's own is not known
+    if np.isinf(problem.conjugates(duals)).any():  # a loss of the user's own may have any domain
         return result
+    return result.w + t * (result.w - before.w), duals
 
 
-def alpha_grid(model: LinearModel, problems: list[Problem], alphas: Any, eps: float) -> Array:
+def middle(alphas: Array) -> float:
+    """The alpha that suits best what solvers choose once for a path."""
+    return float(alphas[len(alphas) // 2])
+
+
+def alpha_grid(model: LinearModel, validated: Any, alphas: Any, eps: float) -> Array:
     """The alphas, falling."""
     if np.ndim(alphas) == 1:
         grid = np.sort(np.asarray(alphas, dtype=np.float64))[::-1]
@@ -145,6 +150,7 @@ def alpha_grid(model: LinearModel, problems: list[Problem], alphas: Any, eps: fl
     count = checks.count("alphas", alphas, 2, None, "Or give the alphas themselves.")
     if not 0 < eps < 1:
         raise ValueError(f"eps must be between 0 and 1, got {eps!r}.")
+    problems = clone(model)._problems(*validated, alpha=1.0)
     largest = max(_largest(model, problem) for problem in problems)
     return np.geomspace(largest, eps * largest, count)
 
@@ -160,4 +166,4 @@ def _largest(model: LinearModel, problem: Problem) -> float:
     if model.penalty == "group" and model.l1_ratio > 0.01:
         squares = np.bincount(problem.penalty.groups, slope**2)  # type: ignore[attr-defined]
         return float(np.sqrt(squares.max())) / model.l1_ratio
-    return float(problem.data.squared_norms().mean()) / (problem.loss.gamma or 1.0)
+    return float(problem.data.norms.mean()) / (problem.loss.gamma or 1.0)

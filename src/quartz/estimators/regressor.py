@@ -161,13 +161,16 @@ class QuartzRegressor(MultiOutputMixin, RegressorMixin, LinearModel):  # type: i
         """
         return self._fit(X, y, sample_weight)
 
-    def _problems(self, X: Any, y: Any, weights: Array | None) -> list[Problem]:
+    def _problems(
+        self, X: Any, y: Any, weights: Array | None, alpha: float | None = None
+    ) -> list[Problem]:
         self._several = y.ndim == 2
         loss = loss_of(self.loss, REGRESSORS, epsilon=self.epsilon, smoothing=self.smoothing)
         targets = y.astype(np.float64, copy=False).reshape(len(y), -1)
         outputs, features = targets.shape[1], X.shape[1]
         together = outputs > 1 and (is_vector(loss) or self.penalty == "group")
-        alpha = self._alpha(len(y) if weights is None else weights.sum())
+        if alpha is None:
+            alpha = self._alpha(len(y) if weights is None else weights.sum())
         lam, g = self._penalty(alpha, features, outputs if together else 1)
         common = (loss, lam, g, weights, self._intercept())
         if together:

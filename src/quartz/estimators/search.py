@@ -25,7 +25,7 @@ from quartz.arrays import Array
 from quartz.estimators.base import LinearModel
 from quartz.estimators.callbacks import Task, fit_task, with_callbacks
 from quartz.estimators.classifier import QuartzClassifier
-from quartz.estimators.path import alpha_grid, solve_path
+from quartz.estimators.path import alpha_grid, middle, solve_path
 from quartz.estimators.regressor import QuartzRegressor
 from quartz.estimators.threads import in_threads
 
@@ -39,12 +39,13 @@ class AlphaSearch(LinearModel):
     """
 
     warm_start = False
+    alpha_: float
     alphas_: Array
     scores_: Array
     relative_gaps_: Array
 
     def _alpha(self, total_weight: float) -> float:
-        return getattr(self, "alpha_", 1.0)  # any number, before the search
+        return self.alpha_
 
     def _search_and_fit(self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any]) -> Any:
         routed = self._routed(sample_weight, params)
@@ -58,7 +59,7 @@ class AlphaSearch(LinearModel):
         ends, seed, stop = self._deadline(), self._seed(), Event()
         X, y, weights = validated
         weights = np.ones(len(y)) if weights is None else weights
-        self.alphas_ = alpha_grid(self, clone(self)._problems(X, y, weights), self.alphas, self.eps)
+        self.alphas_ = alpha_grid(self, validated, self.alphas, self.eps)
         cv = check_cv(self.cv, y, classifier=is_classifier(self))
         folds = list(cv.split(X, y, **routed.splitter.split))
         scorer = check_scoring(self, scoring=self.scoring)
@@ -73,11 +74,10 @@ class AlphaSearch(LinearModel):
             train, test = folds[fold]
             model = clone(self)
             model.n_features_in_ = X.shape[1]
-            problems = model._problems(X, y, weights * np.bincount(train, minlength=len(y)))
-            paths = [
-                solve_path(model, problem, self.alphas_[chunk], seed, stop, ends)
-                for problem in problems
-            ]
+            alphas = self.alphas_[chunk]
+            kept = weights * np.bincount(train, minlength=len(y))
+            problems = model._problems(X, y, kept, alpha=middle(alphas))
+            paths = [solve_path(model, problem, alphas, seed, stop, ends) for problem in problems]
             held = {name: np.asarray(value)[test] for name, value in routed.scorer.score.items()}
             for k, results in zip(chunk, zip(*paths, strict=True), strict=True):
                 if stop.is_set() or time.perf_counter() > ends:

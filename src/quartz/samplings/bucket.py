@@ -37,7 +37,7 @@ class Bucket:
 
     def bind(self, problem: Problem) -> "BucketSampling":
         """Return the sampling with optimized probabilities."""
-        condition = smooth_condition(problem, problem.data.squared_norms(), "Bucket")
+        condition = smooth_condition(problem, problem.data.norms, "Bucket")
         if isinstance(self.groups, int | np.integer):
             remedy = f"Each of the buckets needs one of the n = {problem.n} examples."
             labels = pack(condition, checks.count("groups", self.groups, 1, problem.n, remedy))

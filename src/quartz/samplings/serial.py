@@ -27,7 +27,7 @@ class Serial(GroupSampling):
 
     def eso(self, data: Blocks) -> Array:
         """lambda_max(A_i' A_i) [a-vi]."""
-        return data.squared_norms()
+        return data.norms
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Importance:
 
     def bind(self, problem: Problem) -> Serial:
         """Return the serial sampling with the optimal p."""
-        condition = smooth_condition(problem, problem.data.squared_norms(), "Importance")
+        condition = smooth_condition(problem, problem.data.norms, "Importance")
         return Serial(condition / condition.sum())
 
 

@@ -132,7 +132,10 @@ class ProximalPoints:
         points += [x for x in (z, state.w.copy()) if x.any() and np.isfinite(x).all()]
         if len(points) == 1:
             return points[0]
-        return min(points, key=lambda w: self._problem.primal(self._problem.completed(w)[0]))
+        completed = [
+            self._problem.completed(x, state.multiplier if x.any() else None) for x in points
+        ]
+        return points[int(np.argmin([self._problem.primal_at(*pair) for pair in completed]))]
 
     def _without_intercept(self, point: Array) -> Array:
         """A free intercept has a centre of its own."""

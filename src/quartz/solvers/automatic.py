@@ -80,7 +80,7 @@ class AutomaticSteps:
         self._wait, self._trial = 0.0, TRIAL
         self._before = _Before(-np.inf, np.empty(0), 0.0)
         self._paused: _Paused | None = None
-        self._begun = False
+        self._begun, self._certified = False, (-1, -np.inf)  # iteration and D of a certificate
 
     @property
     def primal(self) -> PrimalPoint:
@@ -104,6 +104,7 @@ class AutomaticSteps:
 
     def refresh(self, state: State, certificate: Certificate) -> None:
         """Take over what a certificate computed from scratch."""
+        self._certified = state.iteration, certificate.dual
         self._current.refresh(state, certificate)
 
     def _begin(self, state: State) -> None:
@@ -168,6 +169,9 @@ class AutomaticSteps:
 
     def _dual(self, state: State) -> float:
         problem = self.plan.problem
+        iteration, certified = self._certified
+        if state.iteration == iteration:
+            return certified
         if problem.intercept == "free":  # these duals need a repair first
             return certify(problem, state.alpha, None, "conjugate", state.multiplier).dual
         return problem.dual_at(state.alpha, state.abar)

@@ -348,7 +348,10 @@ def _check_permuted(
 def _start(problem: Problem, start: Start) -> State:
     if isinstance(start, State | Result):
         fits = start.w.shape == (problem.data.d,)  # not if it had another intercept
-        return State.start(problem, start.alpha, start.w if fits else None)
+        state = State.start(problem, start.alpha, start.w if fits else None)
+        if isinstance(start, State):  # its w may lack the intercept
+            state.multiplier = start.multiplier
+        return state
     if isinstance(start, tuple):
         return State.start(problem, start[1], start[0])
     return State.start(problem, start)

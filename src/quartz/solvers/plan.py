@@ -102,7 +102,7 @@ class Plan:
 
 def _check_eso(sampling: Sampling, problem: Problem, v: Array) -> None:
     """Check what [a-ESO] says of single examples."""
-    norms = problem.data.squared_norms()
+    norms = problem.data.norms
     low = np.flatnonzero(v < norms * (1 - 1e-9))
     if low.size:
         i = int(low[0])

@@ -29,8 +29,10 @@ class State:
         abar = problem.abar(alpha)
         if w is None:
             w = problem.conjugate_point(abar)
+            if problem.intercept == "free":
+                w = problem.completed(w)[0]
         state = cls(checks.finite_array("w of the start", w, abar.shape).copy(), alpha, abar)
-        state.multiplier = problem.first_multiplier(state.w)
+        state.multiplier = problem.multiplier_of(state.w)
         return state
 
 

@@ -1,0 +1,299 @@
+"""The estimators beside scikit-learn's: optima, default settings, threads, paths.
+
+    python -m benchmarks.estimators [agreement defaults threads path] [--out FILE]
+
+Their coefficients are judged by our P, whose optimum a certified solution to 1e-9 brackets. Fits to
+be compared are timed in turn in one process; minima of the repeats count.
+"""
+
+import argparse
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn import linear_model, svm
+from sklearn.base import clone
+from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
+
+from benchmarks.compare import timed
+from quartz import QuartzClassifier, QuartzClassifierCV, QuartzRegressor, compat, quartz_path
+from quartz.experiments import datasets
+
+REPEATS = 3
+
+
+def load(name, classes=False):
+    if name == "cadata":
+        X, y = datasets.read("cadata.bz2")
+        return StandardScaler().fit_transform(X.toarray()), (y - y.mean()) / y.std()
+    return datasets.read(f"{name}.bz2") if classes else datasets.load(name)
+
+
+def primal(model, problems, coefs, intercepts):
+    """The sum of P over the problems of our model, at coefficients of any model."""
+    coefs, intercepts = np.atleast_2d(coefs), np.atleast_1d(intercepts)
+    total, first = 0.0, 0
+    for problem in problems:
+        rows = slice(first, first + problem.data.m)
+        first += problem.data.m
+        w = coefs[rows].T.ravel()
+        if model.fit_intercept:
+            w = problem.data.with_intercept(w, intercepts[rows])
+        total += problem.primal(w)
+    return total
+
+
+# Agreement: the same optimum as scikit-learn's, at tight tolerances
+
+
+def weights(n):
+    return np.random.default_rng(0).random(n) + 0.5
+
+
+def pairs(n):
+    """{case: data, ours, theirs, weighted}."""
+    C = 1.0
+    lbfgs = linear_model.LogisticRegression(C=C, tol=1e-10, max_iter=50_000)
+    newton = linear_model.LogisticRegression(C=C, tol=1e-10, solver="newton-cholesky")
+    dual = svm.LinearSVC(C=C, tol=1e-8, max_iter=10**6)
+    logistic = QuartzClassifier(alpha=1 / (C * n), tol=1e-9, max_passes=20_000, random_state=0)
+    squared = clone(logistic).set_params(loss="squared_hinge", fit_intercept="penalized")
+    softmax = clone(logistic).set_params(loss="multinomial", tol=1e-7)
+    ridge = QuartzRegressor(alpha=1 / n, tol=1e-10, max_passes=20_000, random_state=0)
+    net = QuartzRegressor(alpha=0.01, penalty="elasticnet", tol=1e-9, max_passes=20_000)
+    balanced = {"class_weight": "balanced"}
+    return {
+        "logistic": (logistic, newton, False),
+        "logistic, weights": (logistic, newton, True),
+        "logistic, balanced": (
+            clone(logistic).set_params(**balanced),
+            clone(newton).set_params(**balanced),
+            False,
+        ),
+        "logistic, weights, balanced": (
+            clone(logistic).set_params(**balanced),
+            clone(newton).set_params(**balanced),
+            True,
+        ),
+        "squared hinge": (squared, dual, False),
+        "squared hinge, weights": (squared, dual, True),
+        "multinomial": (softmax, lbfgs, False),
+        "multinomial, weights": (softmax, lbfgs, True),
+        "ridge": (ridge, linear_model.Ridge(alpha=1.0, tol=1e-12), False),
+        "ridge, weights": (ridge, linear_model.Ridge(alpha=1.0, tol=1e-12), True),
+        "elastic net": (net, linear_model.ElasticNet(0.01, tol=1e-12, max_iter=10**5), False),
+        "elastic net, weights": (
+            net,
+            linear_model.ElasticNet(0.01, tol=1e-12, max_iter=10**5),
+            True,
+        ),
+    }
+
+
+BINARY = [
+    "logistic",
+    "logistic, weights",
+    "logistic, balanced",
+    "logistic, weights, balanced",
+    "squared hinge",
+    "squared hinge, weights",
+]
+MULTINOMIAL = ["multinomial", "multinomial, weights"]
+CASES = {
+    "mushrooms": BINARY,
+    "a9a": BINARY,
+    "w8a": BINARY,
+    "cadata": ["ridge", "ridge, weights", "elastic net", "elastic net, weights"],
+    "news20": ["squared hinge", "squared hinge, weights", *MULTINOMIAL],
+    "mnist": MULTINOMIAL,
+}
+
+
+def agreement():
+    rows = []
+    for name, cases in CASES.items():
+        X, y = load(name, classes=name in ("news20", "mnist"))
+        for case in cases:
+            ours, theirs, weighted = pairs(len(y))[case]
+            s = weights(len(y)) if weighted else np.ones(len(y))
+            s *= len(y) / s.sum()  # C and alpha mean the same with and without weights
+            ours, theirs = clone(ours).set_params(n_jobs=2), clone(theirs)
+            dense = name == "cadata" or "newton" in str(theirs)
+            Z = X.toarray() if dense and sp.issparse(X) else _old(X)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                ours_seconds, _ = timed(lambda: ours.fit(X, y, sample_weight=s))
+                seconds, _ = timed(lambda: theirs.fit(Z, y, sample_weight=s))
+            problems = ours._problems(X, y, s)
+            found = primal(ours, problems, theirs.coef_, theirs.intercept_)
+            rows.append(
+                {
+                    "data": name,
+                    "case": case,
+                    "seconds": ours_seconds,
+                    "relative gap": ours.duality_gap_ / ours.objective_,
+                    "their seconds": seconds,
+                    "their P - D": (found - ours.objective_ + ours.duality_gap_) / ours.objective_,
+                    "coefficients": float(np.abs(ours.coef_ - theirs.coef_).max()),
+                    "largest": float(np.abs(ours.coef_).max()),
+                    "intercepts": float(np.abs(ours.intercept_ - theirs.intercept_).max()),
+                    "warnings": len(caught),
+                }
+            )
+            print(rows[-1], flush=True)
+    return rows
+
+
+# Defaults: what a user gets who changes nothing
+
+
+def defaults():
+    rows = []
+    data = {
+        "mushrooms": False,
+        "a9a": False,
+        "w8a": False,
+        "debian_desc": False,
+        "news20": True,
+        "mnist": True,
+        "cadata": False,
+    }
+    for name, classes in data.items():
+        X, y = load(name, classes)
+        kinds = ["Ridge", "ElasticNet"] if name == "cadata" else ["LogisticRegression", "LinearSVC"]
+        for kind in kinds:
+            for strength in STRENGTHS[kind]:
+                rows.append(
+                    {"data": name, "class": kind, **strength, **_default(X, y, kind, strength)}
+                )
+                print(rows[-1], flush=True)
+    return rows
+
+
+STRENGTHS = {
+    "LogisticRegression": [{"C": 1.0}, {"C": 100.0}],
+    "LinearSVC": [{"C": 1.0}, {"C": 100.0}],
+    "Ridge": [{"alpha": 1.0}],
+    "ElasticNet": [{"alpha": 1.0}, {"alpha": 0.01}],
+}
+
+
+def _default(X, y, kind, strength):
+    ours = getattr(compat, kind)(**strength)
+    theirs = getattr(svm if kind == "LinearSVC" else linear_model, kind)(**strength)
+    truth = clone(ours).set_params(tol=1e-7, max_iter=50_000, random_state=0)
+    if "n_jobs" in truth.get_params():
+        truth.set_params(n_jobs=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        truth.fit(X, y)
+        clone(ours).set_params(max_iter=3).fit(X, y)  # compiles
+    problems = truth._problems(X, y, None)
+    optimum = truth.objective_ - truth.duality_gap_
+    row = {"relative gap of the optimum": truth.duality_gap_ / truth.objective_}
+    for who, model, Z in (("quartz", ours, X), ("scikit-learn", theirs, _old(X))):
+        best = np.inf
+        for _ in range(REPEATS):
+            fresh = clone(model)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                seconds, _ = timed(lambda fresh=fresh, Z=Z: fresh.fit(Z, y))
+            best = min(best, seconds)
+            if best > 20:
+                break
+        off = primal(truth, problems, fresh.coef_, fresh.intercept_) / optimum - 1
+        row[who] = {"seconds": best, "off": off, "warned": bool(caught)}
+    return row
+
+
+# Threads: one-vs-rest, and a cross-validation
+
+
+def threads():
+    X, y = load("news20", classes=True)
+    A, b = load("a9a")
+    cases = {
+        "one-vs-rest, news20, log_loss": (QuartzClassifier(alpha=1e-5, random_state=0), X, y),
+        "one-vs-rest, news20, hinge": (QuartzClassifier("hinge", alpha=1e-4, random_state=0), X, y),
+        "5 folds x 20 alphas, a9a, log_loss": (QuartzClassifierCV(random_state=0), A, b),
+        "5 folds x 20 alphas, a9a, squared_hinge": (
+            QuartzClassifierCV("squared_hinge", random_state=0),
+            A,
+            b,
+        ),
+    }
+    rows = []
+    for name, (model, X, y) in cases.items():
+        best, fitted = {1: np.inf, 2: np.inf}, {}
+        for _ in range(REPEATS):
+            for jobs in best:
+                fitted[jobs] = clone(model).set_params(n_jobs=jobs)
+                with threadpool_limits(1):
+                    seconds, _ = timed(lambda jobs=jobs, X=X, y=y: fitted[jobs].fit(X, y))
+                best[jobs] = min(best[jobs], seconds)
+        same = all(
+            np.array_equal(getattr(fitted[1], a), getattr(fitted[2], a))
+            for a in ("coef_", "dual_coef_", "scores_")
+            if hasattr(fitted[1], a)
+        )
+        rows.append({"case": name, "seconds": best, "ratio": best[1] / best[2], "same": same})
+        print(rows[-1], flush=True)
+    return rows
+
+
+# Paths: 50 alphas against a cold fit at the smallest
+
+
+def path():
+    X, y = load("debian_desc")
+    rows = []
+    for loss in ("log_loss", "squared_hinge", "hinge"):
+        for smallest in (1e-1, 1e-3, 1e-5):
+            model = QuartzClassifier(loss, random_state=0, max_passes=20_000)
+            alphas = np.geomspace(10 / len(y), smallest / len(y), 50)
+            clone(model).set_params(max_passes=3, tol=1).fit(X, y)
+            cold, along = np.inf, np.inf
+            for _ in range(REPEATS):
+                single = clone(model).set_params(alpha=alphas[-1])
+                cold = min(cold, timed(lambda single=single: single.fit(X, y))[0])
+                seconds, found = timed(lambda model=model, a=alphas: quartz_path(model, X, y, a))
+                along = min(along, seconds)
+            rows.append(
+                {
+                    "loss": loss,
+                    "smallest alpha": f"{smallest:g}/n",
+                    "cold": cold,
+                    "cold passes": single.n_iter_,
+                    "path": along,
+                    "path passes": float(found.passes.sum()),
+                    "ratio": along / cold,
+                    "converged": bool(found.converged.all()),
+                }
+            )
+            print(rows[-1], flush=True)
+    return rows
+
+
+def _old(X):
+    return sp.csr_matrix(X) if sp.issparse(X) else X
+
+
+PARTS = {"agreement": agreement, "defaults": defaults, "threads": threads, "path": path}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("parts", nargs="*", default=list(PARTS), choices=[*PARTS, []])
+    parser.add_argument("--out", type=Path, default=Path("benchmarks/results/estimators.json"))
+    arguments = parser.parse_args()
+    results = json.loads(arguments.out.read_text()) if arguments.out.exists() else {}
+    for part in arguments.parts:
+        results[part] = PARTS[part]()
+        arguments.out.write_text(json.dumps(results, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
