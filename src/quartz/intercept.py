@@ -20,6 +20,7 @@ from quartz.data import KroneckerBlocks, RowBlocks
 from quartz.data import matrix as storage
 from quartz.data.intercept import InterceptBlocks
 from quartz.feasible import room_in_simplex, simplex_points
+from quartz.losses import base as losses
 from quartz.losses.base import is_vector
 from quartz.regularizers import L2
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 BENT = 10.0  # s^2 in multiples of lam over the losses' curvature; between the two below
 LEAST, MOST = 0.1, 1.0  # times the mean squared norm of the centred rows; over m for classes
 FLATTEST = 0.01  # of 1 / gamma, the curvature that is assumed at least
-NEWTON_STEPS, FLAT = 20, 1e-13  # for b, and the mean gradient that is 0
+NEWTON_STEPS, FLAT = 20, 1e-10  # for b, and the mean gradient, over its size, that is 0
 # For b of classes: solvers bring their own closer and closer, so that few steps are enough
 CLASS_STEPS, FLAT_CLASSES = 10, 1e-9
 
@@ -87,16 +88,17 @@ def best_intercept(problem: "Problem", predictions: Array, start: Floats = 0.0) 
 def _best_of_one(problem: "Problem", a: Array, y: Array, start: float) -> float:
     """By Newton steps, if they lead there."""
     loss: Any = problem.loss
-    weights = np.broadcast_to(1.0, a.size) if problem.weights is None else problem.weights
+    weights = np.ones(a.size) if problem.weights is None else problem.weights
 
     def slope(b: float) -> float:
-        return float(weights @ loss.gradient(a + b, y)) / a.size
+        return float(weights @ losses.gradients(loss, a + b, y)) / a.size
 
     if loss.gamma > 0 and hasattr(loss, "curvature"):
         b, before = start, np.inf
         for _ in range(NEWTON_STEPS):
-            here = slope(b)
-            if abs(here) <= FLAT:
+            gradients = losses.gradients(loss, a + b, y)
+            here = float(weights @ gradients) / a.size
+            if abs(here) <= FLAT * float(weights @ np.abs(gradients)) / a.size:
                 return b
             if not abs(here) < 0.5 * before:
                 break
@@ -137,7 +139,7 @@ def _best_of_classes(problem: "Problem", predictions: Array, start: Array) -> Ar
         size = np.abs(here.mean(axis=0)).max()
         points = simplex_points(problem, -here)
         hessian = room_in_simplex(problem, points) / problem.n + 1 / m + 1e-12 * np.eye(m)
-        if size <= FLAT:
+        if size <= FLAT_CLASSES:
             return np.asarray(b - b.mean())
         further = b - np.linalg.solve(hessian, here.mean(axis=0))
         lower, there = at(further)

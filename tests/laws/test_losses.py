@@ -218,3 +218,22 @@ def test_check_loss_finds_an_overstated_gamma():
 
     with pytest.raises(LawError, match=r"gradient is \(1/gamma\)-Lipschitz: off by 0.333"):
         check_loss(TooSmooth("none"))
+
+
+class Opaque(losses.Huber):
+    """Cannot be compiled."""
+
+    def value(self, a, y):
+        return np.asarray([float(str(value)) for value in super().value(a, y)])
+
+
+@pytest.mark.parametrize("loss", [losses.Logistic(), losses.Hinge(), Opaque(0.5)], ids=repr)
+def test_many_examples_are_evaluated_by_the_same_formulas(loss):
+    """In a compiled loop, if that is possible."""
+    rng = np.random.default_rng(0)
+    n = base._LARGE + 1
+    a, y = 3 * rng.normal(size=n), np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    u = loss.gradient(a, y)
+    np.testing.assert_allclose(base.values(loss, a, y), loss.value(a, y), rtol=1e-13)
+    np.testing.assert_allclose(base.gradients(loss, a, y), u, rtol=1e-13)
+    np.testing.assert_allclose(base.conjugates(loss, u, y), loss.conjugate(u, y), atol=1e-13)

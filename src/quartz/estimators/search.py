@@ -78,12 +78,13 @@ class AlphaSearch(LinearModel):
             kept = weights * np.bincount(train, minlength=len(y))
             problems = model._problems(X, y, kept, alpha=middle(alphas))
             paths = [solve_path(model, problem, alphas, seed, stop, ends) for problem in problems]
+            rows, targets = X[test], y[test]
             held = {name: np.asarray(value)[test] for name, value in routed.scorer.score.items()}
             for k, results in zip(chunk, zip(*paths, strict=True), strict=True):
                 if stop.is_set() or time.perf_counter() > ends:
                     return
                 vars(model).update(model._coefficients(problems, [r.w for r in results]))
-                self.scores_[k, fold] = scorer(model, X[test], y[test], **held)
+                self.scores_[k, fold] = scorer(model, rows, targets, **held)
                 self.relative_gaps_[k, fold] = max(r.certificate.relative_gap for r in results)
 
         with whole.part(0, "search", len(pieces)) as task:

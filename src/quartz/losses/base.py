@@ -35,6 +35,8 @@ from quartz.arrays import Floats
 
 _MANY = 2000  # examples of a vector loss, above which compiling its functions pays
 _PART = 8192  # examples of a scalar loss, evaluated together
+_LARGE = 10_000  # examples of a scalar loss, above which compiling its functions pays
+_not_compiled: set[Any] = set()  # functions for which it failed
 
 
 class Loss(Protocol):
@@ -110,13 +112,18 @@ def gradients(loss: Loss, a: Floats, y: Floats) -> Floats:
     """Gradients of phi_i at a_i, for all examples."""
     if is_vector(loss):
         return _of_vectors(loss, loss.gradient, a, y, np.empty(a.shape))
-    return loss.gradient(a, y)
+    return loss.gradient(a, y) if a.ndim > 1 else _over_examples(loss, loss.gradient, a, y)
 
 
 def _over_examples(loss: Loss, function: Any, x: Floats, y: Floats) -> Floats:
     each = np.empty(len(x))
     if is_vector(loss):
         return _of_vectors(loss, function, x, y, each)
+    if x.ndim == 1 and len(x) > _LARGE and function.__func__ not in _not_compiled:
+        try:
+            return _compiled(loss, function, x, y, each)
+        except TypeError:  # a loss for the reference implementation only
+            _not_compiled.add(function.__func__)
     for start in range(0, len(x), _PART):  # temporaries that fit the cache
         part = slice(start, start + _PART)
         terms: Floats = function(x[part], y[part])
@@ -126,9 +133,14 @@ def _over_examples(loss: Loss, function: Any, x: Floats, y: Floats) -> Floats:
 
 def _of_vectors(loss: Loss, function: Any, x: Floats, y: Floats, out: Floats) -> Floats:
     if len(x) > _MANY:
-        from quartz.kernels.passes import map_examples
-
-        return map_examples(function.__func__, loss, np.ascontiguousarray(x), y, out)
+        return _compiled(loss, function, x, y, out)
     for i, pair in enumerate(zip(x, y, strict=True)):
         out[i] = function(*pair)
     return out
+
+
+def _compiled(loss: Loss, function: Any, x: Floats, y: Floats, out: Floats) -> Floats:
+    """One loop without temporaries; NumPy's many short operations would hold up other threads."""
+    from quartz.kernels.passes import map_examples
+
+    return map_examples(function.__func__, loss, np.ascontiguousarray(x), y, out)

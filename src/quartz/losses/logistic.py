@@ -7,6 +7,7 @@ import numpy as np
 from quartz.arrays import Floats
 from quartz.domain import barrier
 
+_LARGEST = 700.0  # argument of exp
 _TINY = 1e-300  # b log b is 0 at b = 0: keeps the logarithm finite there
 
 
@@ -33,8 +34,8 @@ class Logistic(NamedTuple):
 
     def gradient(self, a: Floats, y: Floats) -> Floats:
         """-y / (1 + exp(y a)), without overflow."""
-        t = y * a
-        return -y * np.exp(-np.maximum(t, 0.0)) / (1.0 + np.exp(-np.abs(t)))
+        odds = np.exp(-np.maximum(y * a, -_LARGEST))
+        return -y * odds / (1.0 + odds)
 
     def curvature(self, a: Floats, y: Floats) -> Floats:
         """b (1 - b) with b = 1 / (1 + exp(y a))."""
