@@ -1,6 +1,6 @@
 """The estimators beside scikit-learn's: optima, default settings, threads, paths.
 
-    python -m benchmarks.estimators [agreement defaults threads path] [--out FILE]
+    python -m benchmarks.estimators [agreement defaults threads path] [--data ...] [--out FILE]
 
 Their coefficients are judged by our P, whose optimum a certified solution to 1e-9 brackets. Fits to
 be compared are timed in turn in one process; minima of the repeats count.
@@ -29,7 +29,11 @@ def load(name, classes=False):
     if name == "cadata":
         X, y = datasets.read("cadata.bz2")
         return StandardScaler().fit_transform(X.toarray()), (y - y.mean()) / y.std()
-    return datasets.read(f"{name}.bz2") if classes else datasets.load(name)
+    if not classes:
+        return datasets.load(name)
+    X, y = datasets.read(f"{name}.bz2")
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)  # for others
+    return X, y
 
 
 def primal(model, problems, coefs, intercepts):
@@ -56,7 +60,7 @@ def weights(n):
 def pairs(n):
     """{case: data, ours, theirs, weighted}."""
     C = 1.0
-    lbfgs = linear_model.LogisticRegression(C=C, tol=1e-10, max_iter=50_000)
+    lbfgs = linear_model.LogisticRegression(C=C, tol=1e-10, max_iter=1000)
     newton = linear_model.LogisticRegression(C=C, tol=1e-10, solver="newton-cholesky")
     dual = svm.LinearSVC(C=C, tol=1e-8, max_iter=10**6)
     logistic = QuartzClassifier(alpha=1 / (C * n), tol=1e-9, max_passes=20_000, random_state=0)
@@ -112,9 +116,11 @@ CASES = {
 }
 
 
-def agreement():
+def agreement(names):
     rows = []
     for name, cases in CASES.items():
+        if name not in names:
+            continue
         X, y = load(name, classes=name in ("news20", "mnist"))
         for case in cases:
             rows.append({"data": name, "case": case} | _agreement(X, y, *pairs(len(y))[case]))
@@ -147,7 +153,7 @@ def _agreement(X, y, ours, theirs, weighted):
 # Defaults: what a user gets who changes nothing
 
 
-def defaults():
+def defaults(names):
     rows = []
     data = {
         "mushrooms": False,
@@ -159,6 +165,8 @@ def defaults():
         "cadata": False,
     }
     for name, classes in data.items():
+        if name not in names:
+            continue
         X, y = load(name, classes)
         kinds = ["Ridge", "ElasticNet"] if name == "cadata" else ["LogisticRegression", "LinearSVC"]
         for kind in kinds:
@@ -209,7 +217,7 @@ def _default(X, y, kind, strength):
 # Threads: one-vs-rest, and a cross-validation
 
 
-def threads():
+def threads(names):
     X, y = load("news20", classes=True)
     A, b = load("a9a")
     cases = {
@@ -247,7 +255,7 @@ def _threads(model, X, y):
 # Paths: 50 alphas against a cold fit at the smallest
 
 
-def path():
+def path(names):
     X, y = load("debian_desc")
     rows = []
     for loss in ("log_loss", "squared_hinge", "hinge"):
@@ -288,10 +296,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("parts", nargs="*", default=list(PARTS), choices=PARTS)
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/estimators.json"))
+    parser.add_argument("--data", nargs="*", default=[*CASES, "debian_desc"])
     arguments = parser.parse_args()
     results = json.loads(arguments.out.read_text()) if arguments.out.exists() else {}
     for part in arguments.parts:
-        results[part] = PARTS[part]()
+        rows = PARTS[part](arguments.data)
+        others = [
+            row for row in results.get(part, []) if row.get("data", "") not in ["", *arguments.data]
+        ]
+        results[part] = others + rows
         arguments.out.write_text(json.dumps(results, indent=1) + "\n")
 
 
