@@ -51,7 +51,7 @@ def test_docstring_examples(name):
 
 def test_readme_and_contributing_code_runs():
     """All Python blocks of each document, in order, in one namespace."""
-    for document in ("README.md", "CONTRIBUTING.md"):
+    for document in ("README.md", "CONTRIBUTING.md", "docs/scikit-learn.md"):
         blocks = re.findall(r"```python\n(.*?)```", (ROOT / document).read_text(), re.DOTALL)
         assert blocks, document
         namespace = {}
