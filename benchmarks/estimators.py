@@ -62,7 +62,7 @@ def pairs(n):
     C = 1.0
     lbfgs = linear_model.LogisticRegression(C=C, tol=1e-10, max_iter=1000)
     newton = linear_model.LogisticRegression(C=C, tol=1e-10, solver="newton-cholesky")
-    dual = svm.LinearSVC(C=C, tol=1e-8, max_iter=10**6)
+    dual = svm.LinearSVC(C=C, tol=1e-6, max_iter=5000)
     logistic = QuartzClassifier(alpha=1 / (C * n), tol=1e-9, max_passes=20_000, random_state=0)
     squared = clone(logistic).set_params(loss="squared_hinge", fit_intercept="penalized")
     softmax = clone(logistic).set_params(loss="multinomial", tol=1e-7)
