@@ -62,7 +62,8 @@ def pairs(n):
     C = 1.0
     lbfgs = linear_model.LogisticRegression(C=C, tol=1e-10, max_iter=1000)
     newton = linear_model.LogisticRegression(C=C, tol=1e-10, solver="newton-cholesky")
-    dual = svm.LinearSVC(C=C, tol=1e-6, max_iter=5000)
+    # LIBLINEAR's dual solver is 1.4 % off after 5000 iterations on news20; the primal one gets there
+    liblinear = svm.LinearSVC(C=C, tol=1e-10, max_iter=10_000, dual=False)
     logistic = QuartzClassifier(alpha=1 / (C * n), tol=1e-9, max_passes=20_000, random_state=0)
     squared = clone(logistic).set_params(loss="squared_hinge", fit_intercept="penalized")
     softmax = clone(logistic).set_params(loss="multinomial", tol=1e-7)
@@ -82,8 +83,8 @@ def pairs(n):
             clone(newton).set_params(**balanced),
             True,
         ),
-        "squared hinge": (squared, dual, False),
-        "squared hinge, weights": (squared, dual, True),
+        "squared hinge": (squared, liblinear, False),
+        "squared hinge, weights": (squared, liblinear, True),
         "multinomial": (softmax, lbfgs, False),
         "multinomial, weights": (softmax, lbfgs, True),
         "ridge": (ridge, linear_model.Ridge(alpha=1.0, tol=1e-12), False),
