@@ -62,7 +62,7 @@ def pairs(n):
     C = 1.0
     lbfgs = linear_model.LogisticRegression(C=C, tol=1e-10, max_iter=1000)
     newton = linear_model.LogisticRegression(C=C, tol=1e-10, solver="newton-cholesky")
-    # LIBLINEAR's dual solver is 1.4 % off after 5000 iterations on news20; the primal one gets there
+    # its dual solver is 1.4 % off after 5000 iterations on news20; the primal one gets there
     liblinear = svm.LinearSVC(C=C, tol=1e-10, max_iter=10_000, dual=False)
     logistic = QuartzClassifier(alpha=1 / (C * n), tol=1e-9, max_passes=20_000, random_state=0)
     squared = clone(logistic).set_params(loss="squared_hinge", fit_intercept="penalized")
