@@ -93,7 +93,7 @@ def test_parameters_have_the_names_of_the_originals(name):
 
 def test_messages():
     X, y = load_iris(return_X_y=True)
-    with pytest.raises(ValueError, match="C must be positive, got 0"):
+    with pytest.raises(ValueError, match="C must be a finite number above 0, got 0"):
         compat.LogisticRegression(C=0).fit(X, y)
     with pytest.raises(ValueError, match='loss must be "squared_hinge" or "hinge"'):
         compat.LinearSVC("log_loss").fit(X, y)

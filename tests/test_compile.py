@@ -175,6 +175,12 @@ def test_an_edited_constant_makes_a_new_kernel(monkeypatch, name, value):
     assert after(1.0) == 4.0
 
 
+def test_a_constant_that_changed_since_is_seen(monkeypatch):
+    assert specialize(shifted, {})(1.0) == 3.0
+    monkeypatch.setitem(shifted.__globals__, "SHIFT", 2.0)
+    assert specialize(shifted, {})(1.0) == 4.0
+
+
 def test_defaults_are_told_apart():
     fingerprints = set()
     for number in (1.0, 2.0):

@@ -29,6 +29,7 @@ from quartz import (
     quartz_path,
     regularizers,
     samplings,
+    solve,
 )
 from quartz.data import make_classification
 from quartz.estimators.threads import in_threads
@@ -376,7 +377,8 @@ def test_callbacks_of_scikit_learn(loss):
         ({"penalty": "group"}, "needs groups, an array with the group of each of the 4 features"),
         ({"sampling": "random"}, "sampling must be one of 'auto'"),
         ({"fit_intercept": "free"}, "fit_intercept must be True"),
-        ({"alpha": 0.0}, "lam must be"),
+        ({"alpha": 0.0}, "alpha must be .* a small one will do"),
+        ({"penalty": None}, "penalty=None has no certificate"),
         ({"acceleration": "yes"}, "acceleration must be"),
     ],
 )
@@ -412,9 +414,62 @@ def test_paths_of_sparse_models_begin_at_zero():
         {"penalty": "group", "l1_ratio": 0.5, "groups": np.arange(10) // 2},
     ):
         path = quartz_path(QuartzRegressor(tol=1e-8, **options), X, y, alphas=8)
-        assert np.abs(path.coefs[0]).max() == pytest.approx(0, abs=1e-6)
+        assert np.abs(path.coefs[0]).max() == pytest.approx(0, abs=1e-5)
         assert np.count_nonzero(path.coefs[2]) > 0
     with pytest.raises(ValueError, match="alphas must be positive"):
         quartz_path(QuartzRegressor(), X, y, alphas=[0.0, 1.0])
     with pytest.raises(ValueError, match="eps must be"):
         quartz_path(QuartzRegressor(), X, y, eps=2)
+
+
+def test_certificates_keep_their_duals():
+    """Solvers go on with theirs."""
+    X, y = make_classification(200, 20, density=0.5, noise=0.4)
+    model = QuartzClassifier("hinge", fit_intercept=False, alpha=1e-4, tol=1e-9, random_state=0)
+    with pytest.warns(ConvergenceWarning):
+        model.set_params(max_passes=4).fit(X, y)
+    (problem,) = model._problems(X, y, None)
+    assert problem.dual(model.certificate_.alpha) == pytest.approx(model.certificate_.dual)
+    seen = []
+    solve(
+        problem, max_passes=5, passes_per_check=1, callback=lambda state, found: seen.append(found)
+    )
+    assert len(seen) > 2
+    for certificate in seen:
+        assert problem.dual(certificate.alpha) == pytest.approx(certificate.dual)
+
+
+def test_warnings_point_to_the_users_line():
+    X, y = iris()
+    with pytest.warns(ConvergenceWarning) as caught:
+        QuartzClassifier(max_passes=1, tol=1e-12).fit(X, y)
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_sparse_coefficients_are_exported(several):
+    X, y = load_diabetes(return_X_y=True)
+    target = np.column_stack([y, -y]) if several else y
+    model = QuartzRegressor().fit(X, target)
+    expected, shape = model.predict(X), model.coef_.shape
+    other = model.sparsify().to_sklearn()
+    np.testing.assert_allclose(other.predict(X), expected)
+    other.coef_[:] = 0  # its own
+    assert model.densify().coef_.shape == shape
+    np.testing.assert_allclose(model.predict(X), expected)
+    classifier = QuartzClassifier().fit(*iris()).sparsify()
+    np.testing.assert_array_equal(
+        classifier.to_sklearn().predict(iris()[0]), classifier.predict(iris()[0])
+    )
+
+
+def test_weights_decide_the_alphas_of_a_path():
+    X, y = load_diabetes(return_X_y=True)
+    path = quartz_path(QuartzRegressor(), X, y, alphas=3)
+    far, weights = np.vstack([X, 100 * X[:5]]), np.append(np.ones(442), np.zeros(5))
+    weighted = quartz_path(
+        QuartzRegressor(), far, np.append(y, y[:5]), alphas=3, sample_weight=weights
+    )
+    np.testing.assert_allclose(weighted.alphas, path.alphas)
+    flat = quartz_path(QuartzRegressor(penalty="elasticnet"), X, np.ones(442), alphas=3)
+    assert not flat.coefs.any()

@@ -14,7 +14,14 @@ from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer, make_scorer, mean_absolute_error
-from sklearn.model_selection import GridSearchCV, GroupKFold, LeaveOneGroupOut, StratifiedKFold
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    LeaveOneGroupOut,
+    LeaveOneOut,
+    StratifiedKFold,
+)
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from estimator_checks import run_check
@@ -120,7 +127,6 @@ def test_limits_lose_nothing():
 def test_an_unfinished_search_takes_the_best_of_what_there_is():
     model = QuartzClassifierCV()
     model.alphas_ = np.array([1.0, 0.1, 0.01])
-    model.relative_gaps_ = np.zeros((3, 2))
     nan = np.nan
     for scores, alpha in (
         ([[0.5, 0.5], [0.7, 0.7], [0.9, nan]], 0.1),
@@ -128,6 +134,7 @@ def test_an_unfinished_search_takes_the_best_of_what_there_is():
         ([[nan, nan], [nan, nan], [nan, nan]], 1.0),
     ):
         model.scores_ = np.array(scores)
+        model.relative_gaps_ = 0 * model.scores_
         with pytest.warns(ConvergenceWarning, match="cut off"):
             model._choose()
         assert model.alpha_ == alpha
@@ -174,6 +181,75 @@ def test_metadata_is_routed():
         QuartzClassifierCV().fit(X, y, groups=groups)
 
 
+def test_routing_with_the_default_score_and_threads():
+    X, y = load_iris(return_X_y=True)
+    groups = np.arange(150) % 3
+
+    def weighted(model, X, y, extra):
+        return model.score(X, y) + extra.mean()
+
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = QuartzClassifierCV(alphas=[0.1, 0.01], cv=GroupKFold(3), n_jobs=2, random_state=0)
+        plain = model.fit(X, y, groups=groups).scores_
+        scorer = make_scorer_with_extra(weighted)
+        model.set_params(scoring=scorer).fit(X, y, groups=groups, extra=np.full(150, 2.0))
+    np.testing.assert_allclose(model.scores_, plain + 2)
+
+
+def make_scorer_with_extra(function):
+    class Scorer(sklearn.utils.metadata_routing._MetadataRequester):
+        def __call__(self, model, X, y, extra):
+            return function(model, X, y, extra)
+
+        def score(self, model, X, y, extra):
+            """Names what may be asked for."""
+
+    return Scorer().set_score_request(extra=True)
+
+
+def test_folds_in_any_form():
+    X, y = load_diabetes(return_X_y=True)
+    model = QuartzRegressorCV(alphas=[1e-3, 1e-5], random_state=0)
+    expected = clone(model).set_params(cv=KFold(3)).fit(X, y).scores_
+    splits = list(KFold(3).split(X))
+    masks = [tuple(np.isin(np.arange(442), part) for part in split) for split in splits]
+    for folds in (splits, masks, iter(splits)):
+        found = QuartzRegressorCV(alphas=[1e-3, 1e-5], cv=folds, random_state=0).fit(X, y)
+        np.testing.assert_array_equal(found.scores_, expected)
+    with pytest.raises(ValueError, match="gives no folds"):
+        clone(model).set_params(cv=[]).fit(X, y)
+
+
+def test_scores_that_are_not_numbers():
+    X, y = load_diabetes(return_X_y=True)
+    model = QuartzRegressorCV(alphas=[1e-3], cv=LeaveOneOut())
+    undefined = pytest.warns(sklearn.exceptions.UndefinedMetricWarning)
+    with undefined, pytest.raises(ValueError, match="all scores are nan"):
+        model.fit(X[:6], y[:6])
+    weights = np.repeat([0.0, 1.0], [10, 432])
+    model = QuartzRegressorCV(alphas=[1e-3], cv=[(np.arange(10, 442), np.arange(10))] * 2)
+    with pytest.raises(ValueError, match="all scores are nan"):
+        model.fit(X, y, sample_weight=weights)
+    model.set_params(cv=[(np.arange(100, 442), np.arange(k)) for k in (10, 50)])
+    with pytest.warns(UserWarning, match="1 of 2 scores are nan"):
+        model.fit(X, y, sample_weight=weights)
+    assert np.isfinite(model.best_score_)
+    with pytest.raises(ValueError, match="none with a positive weight"):
+        QuartzClassifierCV(alphas=[1.0], cv=[(np.arange(10), np.arange(10, 442))]).fit(
+            X, y > 100, sample_weight=weights
+        )
+
+
+def test_errors_of_a_scorer_end_the_search():
+    X, y = load_iris(return_X_y=True)
+
+    def broken(model, X, y):
+        raise RuntimeError("no score")
+
+    with pytest.raises(RuntimeError, match="no score"):
+        QuartzClassifierCV(alphas=20, scoring=broken, n_jobs=2).fit(X, y)
+
+
 def test_callbacks_of_a_search():
     pytest.importorskip("sklearn.callback")
     names = []
@@ -204,6 +280,8 @@ def test_messages():
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match="alphas must be positive"):
         QuartzClassifierCV(alphas=[0.0]).fit(X, y)
+    with pytest.raises(ValueError, match="scoring must be one score"):
+        QuartzClassifierCV(scoring=["accuracy", "f1"]).fit(X, y)
     with pytest.raises(ValueError, match=r"scoring|valid"):
         QuartzClassifierCV(scoring="accurate").fit(X, y)
 

@@ -123,6 +123,8 @@ def certify(
     if problem.intercept == "free":
         alpha = repaired(problem, alpha, next(iter(predicted.values()))[1])
         abar = problem.abar(alpha)
+    else:
+        alpha = alpha.copy()  # solvers go on with theirs
     conjugates = problem.conjugates(alpha)
     reg_conjugate = regularizers.conjugate(problem.regularizer, abar)
     dual = -problem.lam * reg_conjugate - float(np.mean(conjugates))

@@ -9,7 +9,9 @@ Change the import, and leave out `solver`, `dual` and whatever else belongs to a
 
 from typing import Any
 
+from quartz import checks
 from quartz.estimators import QuartzClassifier, QuartzRegressor
+from quartz.estimators.base import POSITIVE
 
 __all__ = ["ElasticNet", "LinearSVC", "LogisticRegression", "Ridge"]
 
@@ -125,6 +127,8 @@ class LinearSVC(_Defaults, QuartzClassifier):  # type: ignore[misc, override]
         Relative duality gap at which a fit ends.
     fit_intercept : bool, default=True
     class_weight : dict or "balanced", optional
+        With more than two classes each weight counts in all problems; LIBLINEAR gives the rest
+        weight 1.
     random_state : int, RandomState or None, default=None
     max_iter : float, default=1000
         Limit for the passes.
@@ -241,7 +245,7 @@ class Ridge(_Defaults, QuartzRegressor):  # type: ignore[misc, override]
         return "nonnegative" if self.positive else "l2"
 
     def _alpha(self, total_weight: float) -> float:
-        return self.alpha / total_weight
+        return checks.positive("alpha", self.alpha, POSITIVE) / total_weight
 
 
 class ElasticNet(_Defaults, QuartzRegressor):  # type: ignore[misc, override]
@@ -305,6 +309,4 @@ class ElasticNet(_Defaults, QuartzRegressor):  # type: ignore[misc, override]
 
 
 def _from_inverse(C: float, total_weight: float) -> float:
-    if not C > 0:
-        raise ValueError(f"C must be positive, got {C!r}.")
-    return 1 / (C * total_weight)
+    return 1 / (checks.positive("C", C, POSITIVE) * total_weight)

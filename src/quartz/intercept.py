@@ -45,7 +45,7 @@ def free_intercept_data(problem: "Problem") -> InterceptBlocks:
     centre = None
     if isinstance(problem.regularizer, L2):  # else z is no linear function of abar
         centre = storage.multiply_transposed(rows.matrix, weights) / problem.n
-    spread = float(InterceptBlocks(rows, 0.0, centre).squared_norms().mean())
+    spread = float(np.average(InterceptBlocks(rows, 0.0, centre).norms, weights=weights))
     square = (LEAST / rows.m if is_vector(problem.loss) else LEAST) * spread
     bent = _bent_at_zero(problem)
     if bent is not None:

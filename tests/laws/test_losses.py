@@ -227,7 +227,26 @@ class Opaque(losses.Huber):
         return np.asarray([float(str(value)) for value in super().value(a, y)])
 
 
-@pytest.mark.parametrize("loss", [losses.Logistic(), losses.Hinge(), Opaque(0.5)], ids=repr)
+class Plain:
+    """Not a tuple."""
+
+    gamma = 1.0
+
+    @staticmethod
+    def value(a, y):
+        return 0.5 * (a - y) ** 2
+
+    def gradient(self, a, y):
+        return a - y
+
+    def conjugate(self, u, y):
+        return 0.5 * u * u + u * y
+
+
+MANY = [losses.Logistic(), losses.Hinge(), Opaque(0.5), Plain()]
+
+
+@pytest.mark.parametrize("loss", MANY, ids=lambda loss: type(loss).__name__)
 def test_many_examples_are_evaluated_by_the_same_formulas(loss):
     """In a compiled loop, if that is possible."""
     rng = np.random.default_rng(0)

@@ -1,5 +1,6 @@
 """What the estimators share: runs, attributes, the certificate in a notebook."""
 
+import sys
 import time
 import warnings
 from functools import partial
@@ -14,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, estimator_html_repr
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from quartz import checks
 from quartz.arrays import Array, Matrix
 from quartz.certificate import Certificate
 from quartz.estimators.callbacks import CallbackSupportMixin, Task, fit_task
@@ -23,6 +25,7 @@ from quartz.problem import Problem
 from quartz.solvers import Result, State, solve
 
 TYPES = (np.float64, np.float32)
+POSITIVE = "Without a penalty there is no certificate by this method; a small one will do."
 
 
 class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
@@ -48,8 +51,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
 
     def _alpha(self, total_weight: float) -> float:
         """Strength of the penalty on the mean loss, for examples of that total weight."""
-        alpha: float = self.alpha
-        return alpha
+        return checks.positive("alpha", self.alpha, POSITIVE)
 
     def _penalty(self, alpha: float, features: int, outputs: int) -> tuple[float, Any]:
         extra = int(self._intercept() == "penalized")
@@ -121,22 +123,21 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         self.converged_ = all(result.converged for result in results)
         passes = max(result.trace.passes[-1] for result in results)
         self.n_iter_ = max(1, int(np.ceil(passes)))
-        self._warn(results, stacklevel=5)
+        self._warn(results)
 
-    def _warn(self, results: list[Result], stacklevel: int) -> None:
+    def _warn(self, results: list[Result]) -> None:
         """Tell if a certificate misses `tol`."""
         missed = [result for result in results if not result.converged]
         if not missed:
             return
         worst = max(missed, key=lambda result: result.certificate.relative_gap)
         which = f" in {len(missed)} of {len(results)} problems" if len(results) > 1 else ""
-        warnings.warn(
+        warn_user(
             f"{type(self).__name__}: the certified relative duality gap "
             f"{worst.certificate.relative_gap:.1e} misses tol={self.tol:g}{which} "
             f"({worst.status.value} after {worst.trace.passes[-1]:.4g} passes). Raise max_passes="
             f"{self.max_passes:g} or max_seconds, loosen tol, scale the features, or raise alpha.",
             ConvergenceWarning,
-            stacklevel=stacklevel,
         )
 
     def _problems(
@@ -166,9 +167,12 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     def densify(self) -> Any:
         """Convert `coef_` back to an array."""
         check_is_fitted(self)
-        if sp.issparse(self.coef_):
-            self.coef_ = self.coef_.toarray()
+        self.coef_ = self._dense_coefficients()
         return self
+
+    def _dense_coefficients(self) -> Array:
+        coef = self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_.copy()
+        return np.asarray(coef if np.ndim(self.intercept_) else coef.ravel())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -193,6 +197,14 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
             for name, value in rows.items()
         )
         return f"{diagram}<table>{cells}</table>"
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn where the user's code called ours, perhaps through scikit-learn."""
+    frame, level = sys._getframe(), 0
+    while frame.f_back and frame.f_globals["__name__"].split(".")[0] in ("quartz", "sklearn"):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level + 1)
 
 
 def _start(problem: Problem, last: Certificate) -> State | None:

@@ -252,9 +252,9 @@ def _encoded(y: Array, weights: Array | None) -> tuple[Array, Array]:
     kept = slice(None) if weights is None else weights > 0
     classes = np.unique(y[kept])
     if len(classes) < 2:
+        found = f"only one class: {classes[0]}" if len(classes) else "none with a positive weight"
         raise ValueError(
-            f"A classifier needs examples of two classes or more, but there is only one class: "
-            f"{classes[0]}."
+            f"A classifier needs examples of two classes or more, but there is {found}."
         )
     codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)  # weight 0: any number does
     return classes, codes

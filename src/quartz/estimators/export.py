@@ -33,14 +33,14 @@ def regressor(model: Any) -> Any:
     """LinearRegression."""
     check_is_fitted(model)
     other = LinearRegression()
-    other.coef_, other.intercept_ = model.coef_, model.intercept_
+    other.coef_, other.intercept_ = model._dense_coefficients(), np.copy(model.intercept_)[()]
     _describe(other, model)
     return other
 
 
 def _filled(other: Any, model: Any, rows: Any, classes: Any) -> Any:
-    other.coef_ = np.atleast_2d(model.coef_[rows])
-    other.intercept_ = np.atleast_1d(model.intercept_[rows])
+    other.coef_ = np.atleast_2d(model._dense_coefficients()[rows])
+    other.intercept_ = np.atleast_1d(model.intercept_[rows]).copy()
     other.classes_, other.n_iter_ = classes, model.n_iter_
     _describe(other, model)
     return other

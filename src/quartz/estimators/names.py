@@ -70,6 +70,11 @@ def penalty_of(
     features, extra, outputs : int
         Sizes: coordinates of a penalized intercept, 0 or 1, and outputs with weights in common.
     """
+    if name is None:
+        raise ValueError(
+            "penalty=None has no certificate by this method, which needs a strongly convex one. "
+            "Use a small alpha."
+        )
     if not isinstance(name, str):
         return alpha, name
     if name in ("elasticnet", "group"):

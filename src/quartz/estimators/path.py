@@ -1,6 +1,7 @@
 """Models for many alphas, each started from the last."""
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from threading import Event
@@ -65,8 +66,8 @@ def quartz_path(
     X, y, sample_weight
         As for its `fit`.
     alphas : int or array, default=50
-        How many, or which. A number of them is spread evenly in the logarithm, from an alpha where
-        the model is nearly or exactly 0.
+        How many, or which, on the mean loss (also for estimators with C). A number of them is
+        spread evenly in the logarithm, from an alpha where the model is nearly or exactly 0.
     eps : float, default=1e-4
         The smallest of them over the largest.
 
@@ -91,7 +92,7 @@ def quartz_path(
     paths = [solve_path(model, problem, alphas, seed, stop, ends) for problem in problems]
     tasks: list[Callable[[], list[Result]]] = [partial(list, path) for path in paths]
     runs = in_threads(tasks, model.n_jobs, stop, bool(model.verbose))
-    model._warn([result for results in runs for result in results], stacklevel=3)
+    model._warn([result for results in runs for result in results])
     by_alpha = list(zip(*runs, strict=True))
     fitted = [model._coefficients(problems, [r.certificate.w for r in rs]) for rs in by_alpha]
     certificates = [[result.certificate for result in results] for results in by_alpha]
@@ -150,8 +151,9 @@ def alpha_grid(model: LinearModel, validated: Any, alphas: Any, eps: float) -> A
     count = checks.count("alphas", alphas, 2, None, "Or give the alphas themselves.")
     if not 0 < eps < 1:
         raise ValueError(f"eps must be between 0 and 1, got {eps!r}.")
-    problems = clone(model)._problems(*validated, alpha=1.0)
-    largest = max(_largest(model, problem) for problem in problems)
+    X, y, weights = validated
+    problems = copy(model)._problems(X, y, weights, alpha=1.0)
+    largest = max(_largest(model, problem) for problem in problems) or 1.0  # 0 fits best
     return np.geomspace(largest, eps * largest, count)
 
 
@@ -166,4 +168,5 @@ def _largest(model: LinearModel, problem: Problem) -> float:
     if model.penalty == "group" and model.l1_ratio > 0.01:
         squares = np.bincount(problem.penalty.groups, slope**2)  # type: ignore[attr-defined]
         return float(np.sqrt(squares.max())) / model.l1_ratio
-    return float(problem.data.norms.mean()) / (problem.loss.gamma or 1.0)
+    norms = np.average(problem.data.norms, weights=problem.weights)
+    return float(norms) / (problem.loss.gamma or 1.0)

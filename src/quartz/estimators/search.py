@@ -2,13 +2,13 @@
 
 import itertools
 import time
-import warnings
+from copy import copy
 from functools import partial
 from threading import Event
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
@@ -22,7 +22,7 @@ from sklearn.utils.metadata_routing import (
 )
 
 from quartz.arrays import Array
-from quartz.estimators.base import LinearModel
+from quartz.estimators.base import LinearModel, warn_user
 from quartz.estimators.callbacks import Task, fit_task, with_callbacks
 from quartz.estimators.classifier import QuartzClassifier
 from quartz.estimators.path import alpha_grid, middle, solve_path
@@ -48,21 +48,18 @@ class AlphaSearch(LinearModel):
         return self.alpha_
 
     def _search_and_fit(self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any]) -> Any:
-        routed = self._routed(sample_weight, params)
         with fit_task(self, X, y, 2) as task:
-            self._search(self._validated(X, y, sample_weight), routed, task)
+            rows, targets, weights = self._validated(X, y, sample_weight)
+            self._search(rows, targets, weights, self._routed(weights, params), task)
             self._choose()
             return self._fit(X, y, sample_weight, task)
 
-    def _search(self, validated: Any, routed: Any, whole: Task) -> None:
-        """Fill `scores_` and `relative_gaps_`; what is cut off is not scored."""
+    def _search(self, X: Any, y: Any, weights: Array | None, routed: Any, whole: Task) -> None:
+        """Fill `scores_` and `relative_gaps_`, nan where a run is cut off."""
         ends, seed, stop = self._deadline(), self._seed(), Event()
-        X, y, weights = validated
-        weights = np.ones(len(y)) if weights is None else weights
-        self.alphas_ = alpha_grid(self, validated, self.alphas, self.eps)
-        cv = check_cv(self.cv, y, classifier=is_classifier(self))
-        folds = list(cv.split(X, y, **routed.splitter.split))
-        scorer = check_scoring(self, scoring=self.scoring)
+        self.alphas_ = alpha_grid(self, (X, y, weights), self.alphas, self.eps)
+        folds = self._folds(X, y, routed.splitter.split)
+        scorer = self._scorer()
         self.scores_ = np.full((len(self.alphas_), len(folds)), np.nan)
         self.relative_gaps_ = np.full_like(self.scores_, np.nan)
         # Small alphas take longest, hence first
@@ -72,20 +69,23 @@ class AlphaSearch(LinearModel):
         def run(number: int) -> None:
             chunk, fold = pieces[number]
             train, test = folds[fold]
-            model = clone(self)
-            model.n_features_in_ = X.shape[1]
-            alphas = self.alphas_[chunk]
-            kept = weights * np.bincount(train, minlength=len(y))
+            model = copy(self)
+            model.__dict__.pop("feature_names_in_", None)  # X has none any more
+            alphas, kept = self.alphas_[chunk], np.bincount(train, minlength=len(y)).astype(float)
+            if weights is not None:
+                kept *= weights
             problems = model._problems(X, y, kept, alpha=middle(alphas))
             paths = [solve_path(model, problem, alphas, seed, stop, ends) for problem in problems]
             rows, targets = X[test], y[test]
             held = {name: np.asarray(value)[test] for name, value in routed.scorer.score.items()}
+            nothing = not np.any(held.get("sample_weight", 1.0))
             for k, results in zip(chunk, zip(*paths, strict=True), strict=True):
                 if stop.is_set() or time.perf_counter() > ends:
                     return
-                vars(model).update(model._coefficients(problems, [r.w for r in results]))
-                self.scores_[k, fold] = scorer(model, rows, targets, **held)
+                model.__dict__.update(model._coefficients(problems, [r.w for r in results]))
                 self.relative_gaps_[k, fold] = max(r.certificate.relative_gap for r in results)
+                if not nothing:
+                    self.scores_[k, fold] = scorer(model, rows, targets, **held)
 
         with whole.part(0, "search", len(pieces)) as task:
 
@@ -96,33 +96,56 @@ class AlphaSearch(LinearModel):
             runs = [partial(told, number) for number in range(len(pieces))]
             in_threads(runs, self.n_jobs, stop, bool(self.verbose))
 
+    def _folds(self, X: Any, y: Any, params: dict[str, Any]) -> list[tuple[Array, Array]]:
+        """Training and test examples by their numbers; splitters may give masks."""
+        cv = check_cv(self.cv, y, classifier=is_classifier(self))
+        numbers = np.arange(len(y))
+        folds = [(numbers[train], numbers[test]) for train, test in cv.split(X, y, **params)]
+        if not folds:
+            raise ValueError(f"cv={self.cv!r} gives no folds.")
+        return folds
+
+    def _scorer(self) -> Any:
+        """Of one number; what `score` does by default."""
+        if isinstance(self.scoring, list | tuple | set | dict):
+            raise ValueError(f"scoring must be one score, got {self.scoring!r}.")
+        default = "accuracy" if is_classifier(self) else "r2"
+        return check_scoring(self, scoring=default if self.scoring is None else self.scoring)
+
     def _choose(self) -> None:
         """The best mean score; of equal ones the largest alpha."""
-        known = ~np.isnan(self.scores_)
-        complete = known.all(axis=1)
-        if not complete.any():  # after a limit or Ctrl-C: as many folds as there are
-            complete = known.sum(axis=1) == known.sum(axis=1).max()
-        means = np.where(known, self.scores_, 0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
-        best = int(np.argmax(np.where(complete, means, -np.inf)))
-        self.alpha_, self.best_score_ = float(self.alphas_[best]), float(means[best])
-        if not known.all():
-            warnings.warn(
-                f"{type(self).__name__}: the search was cut off with {np.sum(~known)} of "
-                f"{known.size} scores missing; alpha_={self.alpha_:g} is the best of the others. "
-                "Raise max_seconds, or give fewer alphas or folds.",
-                ConvergenceWarning,
-                stacklevel=5,
+        ran, known = ~np.isnan(self.relative_gaps_), ~np.isnan(self.scores_)
+        name, counts = type(self).__name__, known.sum(axis=1)
+        if ran.all() and not known.any():
+            raise ValueError(
+                f"{name}: all scores are nan. Choose another scoring, or larger folds."
             )
-        missed = self.relative_gaps_[known] > self.tol
-        if missed.any():
-            worst = self.relative_gaps_[known].max()
-            warnings.warn(
-                f"{type(self).__name__}: {missed.sum()} of {missed.size} fits of the search miss "
-                f"tol={self.tol:g}, with relative gaps up to {worst:.1e}. "
-                f"Raise max_passes={self.max_passes:g}, loosen tol, scale the features, or leave "
-                "out the smallest alphas.",
+        # after a limit or Ctrl-C: as many folds as there are
+        sums = np.where(known, self.scores_, 0.0).sum(axis=1)
+        means = np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0)
+        best = int(np.argmax(np.where((counts == counts.max()) & (counts > 0), means, -np.inf)))
+        self.alpha_, self.best_score_ = float(self.alphas_[best]), float(means[best])
+        if not ran.all():
+            warn_user(
+                f"{name}: the search was cut off with {np.sum(~ran)} of {ran.size} scores missing; "
+                f"alpha_={self.alpha_:g} is the best of the others. Raise max_seconds, or give "
+                "fewer alphas or folds.",
                 ConvergenceWarning,
-                stacklevel=5,
+            )
+        if (ran & ~known).any():
+            warn_user(
+                f"{name}: {np.sum(ran & ~known)} of {ran.size} scores are nan and left out. Choose "
+                "another scoring, or larger folds.",
+                UserWarning,
+            )
+        gaps = self.relative_gaps_[ran]
+        if (gaps > self.tol).any():
+            warn_user(
+                f"{name}: {np.sum(gaps > self.tol)} of {gaps.size} fits of the search miss "
+                f"tol={self.tol:g}, with relative gaps up to {gaps.max():.1e}. Raise max_passes="
+                f"{self.max_passes:g}, loosen tol, scale the features, or leave out the smallest "
+                "alphas.",
+                ConvergenceWarning,
             )
 
     def _routed(self, sample_weight: Any, params: dict[str, Any]) -> Any:
@@ -141,7 +164,7 @@ class AlphaSearch(LinearModel):
             MetadataRouter(owner=self)
             .add_self_request(self)
             .add(splitter=check_cv(self.cv), method_mapping=fit)
-            .add(scorer=check_scoring(self, scoring=self.scoring), method_mapping=score)
+            .add(scorer=self._scorer(), method_mapping=score)
         )
 
 

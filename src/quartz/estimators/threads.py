@@ -1,11 +1,12 @@
 """Several runs at once, in threads that share the data: the kernels release the GIL."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from threading import Event
 from typing import TypeVar
 
 from joblib import effective_n_jobs
+from sklearn import config_context, get_config
 from threadpoolctl import threadpool_limits
 
 from quartz.progress import counting_bar
@@ -23,11 +24,12 @@ def in_threads(
     """
     if len(tasks) == 1:
         return [tasks[0]()]
-    jobs = min(effective_n_jobs(n_jobs), len(tasks))
+    jobs, config = min(effective_n_jobs(n_jobs), len(tasks)), get_config()
     with threadpool_limits(1), counting_bar(shown, len(tasks)) as count:
 
         def run(task: Callable[[], T]) -> T:
-            result = task()
+            with config_context(**config):  # scikit-learn's, which each thread has of its own
+                result = task()
             count()
             return result
 
@@ -36,8 +38,9 @@ def in_threads(
         with ThreadPoolExecutor(jobs) as pool:
             futures = [pool.submit(run, task) for task in tasks]
             try:
-                wait(futures)
+                failed = wait(futures, return_when=FIRST_EXCEPTION).not_done
             except KeyboardInterrupt:
+                failed = set(futures)
+            if failed:  # the others need not go on
                 stop.set()
-                wait(futures)
             return [future.result() for future in futures]

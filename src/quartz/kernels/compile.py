@@ -49,7 +49,7 @@ _OWNS_DATA = 4  # a flag of arrays that does not matter to Numba
 _HELPER_OPTIONS = _OPTIONS | {"forceinline": True}
 
 
-def specialize(kernel: Callable[..., Any], parts: Parts) -> "Specialized":
+def specialize(kernel: Any, parts: Parts) -> "Specialized":
     """Return `kernel`, to be compiled when called, with the placeholders in `parts` replaced.
 
     Parameters
@@ -58,11 +58,15 @@ def specialize(kernel: Callable[..., Any], parts: Parts) -> "Specialized":
     parts : mapping from str to function
         What each placeholder stands for.
     """
-    return _specialize(kernel, tuple(sorted(parts.items())))
+    # Anew each time: a global that is read may have changed
+    fingerprint = _fingerprint(kernel, parts)
+    return _specialize(kernel, tuple(sorted(parts.items())), fingerprint)
 
 
 @cache
-def _specialize(kernel: FunctionType, parts: tuple[tuple[str, Any], ...]) -> "Specialized":
+def _specialize(
+    kernel: FunctionType, parts: tuple[tuple[str, Any], ...], fingerprint: str | None
+) -> "Specialized":
     return Specialized(kernel, dict(parts))
 
 
@@ -76,9 +80,9 @@ class Specialized:
 
     def __call__(self, *arguments: Any) -> Any:
         kind = _kind(arguments)
-        if kind not in self._compiled:
-            self._compiled[kind] = self._compile(tuple(map(numba.typeof, arguments)))
         try:
+            if kind not in self._compiled:
+                self._compiled[kind] = self._compile(_signature(arguments))
             return self._compiled[kind](*arguments)
         except numba.core.errors.NumbaError as error:
             raise TypeError(
@@ -93,6 +97,13 @@ class Specialized:
         cached = self._fingerprint is not None
         compiled: Callable[..., Any] = numba.njit(cache=cached, **_OPTIONS)(linked)
         return compiled
+
+
+def _signature(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    try:
+        return tuple(map(numba.typeof, arguments))
+    except ValueError as error:
+        raise numba.core.errors.NumbaError(str(error)) from error
 
 
 def _kind(argument: Any) -> Any:
@@ -141,15 +152,21 @@ def _globals(function: FunctionType, parts: Parts) -> Iterator[tuple[str, Any]]:
 
     Only names that it loads count (np.log is not a global called log), in nested functions too.
     """
-    codes = [function.__code__]
-    for code in codes:
-        codes.extend(constant for constant in code.co_consts if isinstance(constant, CodeType))
-        for instruction in dis.get_instructions(code):
-            if instruction.opname == "LOAD_GLOBAL" and instruction.argval in function.__globals__:
-                name = instruction.argval
-                value = function.__globals__[name]
-                is_placeholder = getattr(value, "is_placeholder", False)
-                yield name, parts.get(name, value) if is_placeholder else value
+    for name in _global_names(function.__code__):
+        if name in function.__globals__:
+            value = function.__globals__[name]
+            is_placeholder = getattr(value, "is_placeholder", False)
+            yield name, parts.get(name, value) if is_placeholder else value
+
+
+@cache
+def _global_names(code: CodeType) -> tuple[str, ...]:
+    codes, names = [code], []
+    for each in codes:
+        codes.extend(constant for constant in each.co_consts if isinstance(constant, CodeType))
+        instructions = dis.get_instructions(each)
+        names += [one.argval for one in instructions if one.opname == "LOAD_GLOBAL"]
+    return tuple(names)
 
 
 def _callees(function: FunctionType, parts: Parts) -> Iterator[tuple[str, FunctionType]]:
@@ -174,8 +191,7 @@ def _fingerprint(kernel: FunctionType, parts: Parts) -> str | None:
             continue
         reached.add(function)
         digest.update(f"{function.__module__}.{function.__qualname__}".encode())
-        for piece in _pieces(function.__code__):
-            digest.update(piece)
+        digest.update(_bytes(function.__code__))
         cells = [cell.cell_contents for cell in function.__closure__ or ()]
         read = [value for _, value in _globals(function, parts)]
         for value in (*cells, *(function.__defaults__ or ()), *read):
@@ -202,6 +218,11 @@ def _describe(value: Any) -> bytes | None:
     if value is np or value is math or value is prefetch_element:
         return repr(type(value)).encode()
     return None
+
+
+@cache
+def _bytes(code: CodeType) -> bytes:
+    return b"".join(_pieces(code))
 
 
 def _pieces(code: CodeType) -> Iterator[bytes]:

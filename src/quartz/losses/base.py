@@ -119,11 +119,12 @@ def _over_examples(loss: Loss, function: Any, x: Floats, y: Floats) -> Floats:
     each = np.empty(len(x))
     if is_vector(loss):
         return _of_vectors(loss, function, x, y, each)
-    if x.ndim == 1 and len(x) > _LARGE and function.__func__ not in _not_compiled:
+    plain = getattr(function, "__func__", None)
+    if x.ndim == 1 and len(x) > _LARGE and plain is not None and plain not in _not_compiled:
         try:
             return _compiled(loss, function, x, y, each)
         except TypeError:  # a loss for the reference implementation only
-            _not_compiled.add(function.__func__)
+            _not_compiled.add(plain)
     for start in range(0, len(x), _PART):  # temporaries that fit the cache
         part = slice(start, start + _PART)
         terms: Floats = function(x[part], y[part])

@@ -163,14 +163,13 @@ def solve(
                 run.certify(first_point)
     message = describe(status, run.best, tol, run.trace, _promised(steps) if by_the_book else None)
     best = run.best
-    return Result(best.w, run.alpha, best, status, message, run.trace, steps.plan)
+    return Result(best.w, best.alpha, best, status, message, run.trace, steps.plan)
 
 
 class _Run:
     """The certificates of a run: when one is due, all of them, and the best."""
 
     best: Certificate
-    alpha: Array
 
     def __init__(
         self, problem: Problem, state: State, tol: float, began: float, longest_wait: float
@@ -251,8 +250,8 @@ class _Run:
         passes, seconds = state.visited / self._problem.n, time.perf_counter() - self._began
         self.trace.record(state.iteration, passes, seconds, certificate)
         if len(self.trace) == 1 or certificate.gap < self.best.gap:
-            self.best, self.alpha = certificate, certificate.alpha.copy()
-        if certificate.alpha is not state.alpha:  # made feasible for a free intercept
+            self.best = certificate
+        if self._problem.intercept == "free":  # they were made feasible
             state.alpha[:] = certificate.alpha
         self._estimate_then = certificate.gap if estimate is None else estimate
         if estimate is not None and estimate > 0:
