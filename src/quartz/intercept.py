@@ -89,10 +89,6 @@ def _best_of_one(problem: "Problem", a: Array, y: Array, start: float) -> float:
     """By Newton steps, if they lead there."""
     loss: Any = problem.loss
     weights = np.ones(a.size) if problem.weights is None else problem.weights
-
-    def slope(b: float) -> float:
-        return float(weights @ losses.gradients(loss, a + b, y)) / a.size
-
     if loss.gamma > 0 and hasattr(loss, "curvature"):
         b, before = start, np.inf
         for _ in range(NEWTON_STEPS):
@@ -105,7 +101,8 @@ def _best_of_one(problem: "Problem", a: Array, y: Array, start: float) -> float:
             before = abs(here)
             bent = float(weights @ loss.curvature(a + b, y)) / a.size
             b -= here / max(bent, 1e-300)
-    return _root(slope, start)
+    a, y = np.ascontiguousarray(a), np.ascontiguousarray(y)
+    return _root(losses.slope(loss, a, y, weights), start)
 
 
 def _root(rising: Callable[[float], float], start: float) -> float:

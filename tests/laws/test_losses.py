@@ -256,3 +256,5 @@ def test_many_examples_are_evaluated_by_the_same_formulas(loss):
     np.testing.assert_allclose(base.values(loss, a, y), loss.value(a, y), rtol=1e-13)
     np.testing.assert_allclose(base.gradients(loss, a, y), u, rtol=1e-13)
     np.testing.assert_allclose(base.conjugates(loss, u, y), loss.conjugate(u, y), atol=1e-13)
+    expected = y @ loss.gradient(a + 0.5, y)
+    assert base.slope(loss, a, y, y)(0.5) == pytest.approx(expected, rel=1e-9)

@@ -58,16 +58,14 @@ def specialize(kernel: Any, parts: Parts) -> "Specialized":
     parts : mapping from str to function
         What each placeholder stands for.
     """
-    # Anew each time: a global that is read may have changed
-    fingerprint = _fingerprint(kernel, parts)
-    return _specialize(kernel, tuple(sorted(parts.items())), fingerprint)
+    key = kernel, tuple(sorted(parts.items()))
+    found = _specialized.get(key)
+    if found is None or not found.is_current():
+        found = _specialized[key] = Specialized(kernel, dict(parts))
+    return found
 
 
-@cache
-def _specialize(
-    kernel: FunctionType, parts: tuple[tuple[str, Any], ...], fingerprint: str | None
-) -> "Specialized":
-    return Specialized(kernel, dict(parts))
+_specialized: dict[Any, "Specialized"] = {}
 
 
 class Specialized:
@@ -76,7 +74,12 @@ class Specialized:
     def __init__(self, kernel: FunctionType, parts: Parts) -> None:
         self._kernel, self._parts = kernel, parts
         self._fingerprint = _fingerprint(kernel, parts)
+        self._read = list(_read(kernel, parts))
         self._compiled: dict[Any, Callable[..., Any]] = {}
+
+    def is_current(self) -> bool:
+        """Whether the globals that were frozen into the code are still the same."""
+        return all(names.get(name) is value for names, name, value in self._read)
 
     def __call__(self, *arguments: Any) -> Any:
         kind = _kind(arguments)
@@ -176,6 +179,27 @@ def _callees(function: FunctionType, parts: Parts) -> Iterator[tuple[str, Functi
             yield name, value
 
 
+def _reached(kernel: FunctionType, parts: Parts) -> Iterator[FunctionType]:
+    """The kernel and all plain functions that it calls, directly or not."""
+    reached: set[FunctionType] = set()
+    pending = [kernel]
+    while pending:
+        function = pending.pop()
+        if function not in reached:
+            reached.add(function)
+            yield function
+            pending.extend(callee for _, callee in _callees(function, parts))
+
+
+def _read(kernel: FunctionType, parts: Parts) -> Iterator[tuple[dict[str, Any], str, Any]]:
+    """The globals that these functions read: where, the name and the value."""
+    for function in _reached(kernel, parts):
+        names = function.__globals__
+        for name in _global_names(function.__code__):
+            if name in names:
+                yield names, name, names[name]
+
+
 def _fingerprint(kernel: FunctionType, parts: Parts) -> str | None:
     """Hash of the code of all functions reached and of the values that Numba freezes into it.
 
@@ -183,13 +207,8 @@ def _fingerprint(kernel: FunctionType, parts: Parts) -> str | None:
     is of a kind that cannot be hashed, such as a module with settings; then nothing is cached.
     """
     digest = hashlib.sha256(repr((_OPTIONS, _HELPER_OPTIONS, SLACK)).encode())
-    reached: set[FunctionType] = set()
-    pending: list[Any] = [kernel, _compiled_barrier]
-    while pending:
-        function = pending.pop()
-        if function in reached:
-            continue
-        reached.add(function)
+    functions: list[Any] = [_compiled_barrier, *_reached(kernel, parts)]
+    for function in functions:
         digest.update(f"{function.__module__}.{function.__qualname__}".encode())
         digest.update(_bytes(function.__code__))
         cells = [cell.cell_contents for cell in function.__closure__ or ()]
@@ -199,7 +218,6 @@ def _fingerprint(kernel: FunctionType, parts: Parts) -> str | None:
             if described is None:
                 return None
             digest.update(described)
-        pending.extend(callee for _, callee in _callees(function, parts))
     return digest.hexdigest()[:16]
 
 

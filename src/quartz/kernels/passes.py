@@ -3,6 +3,7 @@
 Data in float32 are read as they are and summed in float64, without a copy.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,14 @@ def map_examples(function: Any, parameters: Any, x: Array, y: Array, out: Array)
     return out
 
 
+def shifted_sum(
+    function: Any, parameters: Any, x: Array, y: Array, weights: Array
+) -> Callable[[float], float]:
+    """Return sum_i weights_i function(parameters, x_i + shift, y_i) as a function of the shift."""
+    kernel = specialize(_shifted_sum, {"example_function": function})
+    return lambda shift: float(kernel(parameters, x, shift, y, weights))
+
+
 @placeholder
 def example_function(parameters: Any, x: Floats, y: Floats) -> Floats:
     """Placeholder: value, gradient or conjugate of a loss."""
@@ -101,6 +110,13 @@ def _squared_distance(x: Array, y: Array) -> float:
 def _map_examples(parameters: Any, x: Array, y: Array, out: Array) -> None:
     for i in range(out.shape[0]):
         out[i] = example_function(parameters, x[i], y[i])
+
+
+def _shifted_sum(parameters: Any, x: Array, shift: float, y: Array, weights: Array) -> float:
+    total = 0.0
+    for i in range(x.size):
+        total += weights[i] * example_function(parameters, x[i] + shift, y[i])
+    return total
 
 
 def _plain_coordinate(vector: Array, j: Any, scale: float, g: Any) -> float:

@@ -27,6 +27,7 @@ The functions may use NumPy, `self`'s fields and functions of their own module, 
 another through `self`: so written, they can be compiled as they stand.
 """
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -115,16 +116,35 @@ def gradients(loss: Loss, a: Floats, y: Floats) -> Floats:
     return loss.gradient(a, y) if a.ndim > 1 else _over_examples(loss, loss.gradient, a, y)
 
 
+def slope(loss: Loss, a: Floats, y: Floats, weights: Floats) -> Callable[[float], float]:
+    """sum_i weights_i phi_i'(a_i + b) of a scalar loss, as a function of b."""
+    gradient: Any = loss.gradient
+    if _may_be_compiled(gradient, a):
+        from quartz.kernels.passes import shifted_sum
+
+        compiled = shifted_sum(gradient.__func__, loss, a, y, weights)
+        try:
+            compiled(0.0)
+            return compiled
+        except TypeError:
+            _not_compiled.add(gradient.__func__)
+    return lambda b: float(weights @ gradient(a + b, y))
+
+
+def _may_be_compiled(function: Any, x: Floats) -> bool:
+    plain = getattr(function, "__func__", None)
+    return x.ndim == 1 and len(x) > _LARGE and plain is not None and plain not in _not_compiled
+
+
 def _over_examples(loss: Loss, function: Any, x: Floats, y: Floats) -> Floats:
     each = np.empty(len(x))
     if is_vector(loss):
         return _of_vectors(loss, function, x, y, each)
-    plain = getattr(function, "__func__", None)
-    if x.ndim == 1 and len(x) > _LARGE and plain is not None and plain not in _not_compiled:
+    if _may_be_compiled(function, x):
         try:
             return _compiled(loss, function, x, y, each)
         except TypeError:  # a loss for the reference implementation only
-            _not_compiled.add(plain)
+            _not_compiled.add(function.__func__)
     for start in range(0, len(x), _PART):  # temporaries that fit the cache
         part = slice(start, start + _PART)
         terms: Floats = function(x[part], y[part])
