@@ -34,7 +34,7 @@ import numpy as np
 
 from quartz.arrays import Floats
 
-_MANY = 2000  # examples of a vector loss, above which compiling its functions pays
+_MANY = 100  # examples of a vector loss, above which compiling its functions pays
 _PART = 8192  # examples of a scalar loss, evaluated together
 _LARGE = 10_000  # examples of a scalar loss, above which compiling its functions pays
 _not_compiled: set[Any] = set()  # functions for which it failed
@@ -119,32 +119,19 @@ def gradients(loss: Loss, a: Floats, y: Floats) -> Floats:
 def slope(loss: Loss, a: Floats, y: Floats, weights: Floats) -> Callable[[float], float]:
     """sum_i weights_i phi_i'(a_i + b) of a scalar loss, as a function of b."""
     gradient: Any = loss.gradient
-    if _may_be_compiled(gradient, a):
+    if _compiled(loss, gradient, a, y, np.empty(len(a)), _LARGE):
         from quartz.kernels.passes import shifted_sum
 
-        compiled = shifted_sum(gradient.__func__, loss, a, y, weights)
-        try:
-            compiled(0.0)
-            return compiled
-        except TypeError:
-            _not_compiled.add(gradient.__func__)
+        return shifted_sum(gradient.__func__, loss, a, y, weights)
     return lambda b: float(weights @ gradient(a + b, y))
-
-
-def _may_be_compiled(function: Any, x: Floats) -> bool:
-    plain = getattr(function, "__func__", None)
-    return x.ndim == 1 and len(x) > _LARGE and plain is not None and plain not in _not_compiled
 
 
 def _over_examples(loss: Loss, function: Any, x: Floats, y: Floats) -> Floats:
     each = np.empty(len(x))
     if is_vector(loss):
         return _of_vectors(loss, function, x, y, each)
-    if _may_be_compiled(function, x):
-        try:
-            return _compiled(loss, function, x, y, each)
-        except TypeError:  # a loss for the reference implementation only
-            _not_compiled.add(function.__func__)
+    if x.ndim == 1 and _compiled(loss, function, x, y, each, _LARGE):
+        return each
     for start in range(0, len(x), _PART):  # temporaries that fit the cache
         part = slice(start, start + _PART)
         terms: Floats = function(x[part], y[part])
@@ -153,15 +140,25 @@ def _over_examples(loss: Loss, function: Any, x: Floats, y: Floats) -> Floats:
 
 
 def _of_vectors(loss: Loss, function: Any, x: Floats, y: Floats, out: Floats) -> Floats:
-    if len(x) > _MANY:
-        return _compiled(loss, function, x, y, out)
-    for i, pair in enumerate(zip(x, y, strict=True)):
-        out[i] = function(*pair)
+    if not _compiled(loss, function, x, y, out, _MANY):
+        for i, pair in enumerate(zip(x, y, strict=True)):
+            out[i] = function(*pair)
     return out
 
 
-def _compiled(loss: Loss, function: Any, x: Floats, y: Floats, out: Floats) -> Floats:
-    """One loop without temporaries; NumPy's many short operations would hold up other threads."""
+def _compiled(loss: Loss, function: Any, x: Floats, y: Floats, out: Floats, many: int) -> bool:
+    """Fill `out` in one compiled loop, if there are many examples and it is possible.
+
+    It has no temporaries, and NumPy's many short operations would hold up other threads.
+    """
+    plain = getattr(function, "__func__", None)
+    if len(x) <= many or plain is None or plain in _not_compiled:
+        return False
     from quartz.kernels.passes import map_examples
 
-    return map_examples(function.__func__, loss, np.ascontiguousarray(x), y, out)
+    try:
+        map_examples(plain, loss, np.ascontiguousarray(x), y, out)
+    except TypeError:  # a loss for the reference implementation only
+        _not_compiled.add(plain)
+        return False
+    return True
