@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 BENT = 10.0  # s^2 in multiples of lam over the losses' curvature; between the two below
 LEAST, MOST = 0.1, 1.0  # times the mean squared norm of the centred rows; over m for classes
 FLATTEST = 0.01  # of 1 / gamma, the curvature that is assumed at least
-NEWTON_STEPS, FLAT = 20, 1e-10  # for b, and the mean gradient, over its size, that is 0
+NEWTON_STEPS, FLAT = 20, 1e-12  # for b, and the mean gradient, over its size, that is 0
 # For b of classes: solvers bring their own closer and closer, so that few steps are enough
 CLASS_STEPS, FLAT_CLASSES = 10, 1e-9
 

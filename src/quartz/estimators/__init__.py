@@ -1,9 +1,9 @@
 """scikit-learn estimators."""
 
 from quartz.estimators.classifier import QuartzClassifier
+from quartz.estimators.cross_validated import QuartzClassifierCV, QuartzRegressorCV
 from quartz.estimators.path import Path, quartz_path
 from quartz.estimators.regressor import QuartzRegressor
-from quartz.estimators.search import QuartzClassifierCV, QuartzRegressorCV
 
 __all__ = [
     "Path",
