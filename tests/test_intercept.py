@@ -134,8 +134,8 @@ def reference_for_several(loss, X, y, lam):
     def objective(x):
         W = x[:-m].reshape(-1, m)
         a = X @ W + x[-m:]
-        total = np.mean(losses.base.values(loss, a, y)) + 0.5 * lam * np.sum(W**2)
-        gradients = losses.base.gradients(loss, a, y) / n
+        total = np.mean(losses.examples.values(loss, a, y)) + 0.5 * lam * np.sum(W**2)
+        gradients = losses.examples.gradients(loss, a, y) / n
         return total, np.append(X.T @ gradients + lam * W, gradients.sum(axis=0))
 
     x = minimize(objective, np.zeros((X.shape[1] + 1) * m), jac=True, method="L-BFGS-B", tol=1e-15)

@@ -86,6 +86,7 @@ def certify(
     w: Array | None = None,
     primal: PrimalPoint = "best",
     multiplier: Floats | None = None,
+    abar: Array | None = None,
 ) -> Certificate:
     """Certify the dual point `alpha` with a primal point.
 
@@ -93,13 +94,16 @@ def certify(
     ----------
     problem : Problem
     alpha : ndarray
-        Dual point; abar is recomputed from it.
+        Dual point; its abar is computed from scratch.
     w : ndarray of shape (d,), optional
         The averaged primal point of Algorithm 1, if there is one.
     primal : {"best", "quartz", "conjugate"}
         Certify `w`, z = grad g*(abar), or the one of the two with the smaller P.
     multiplier : float or ndarray of shape (m,), optional
         Where the search for the best free intercept begins, that of centred rows.
+    abar : ndarray of shape (d,), optional
+        Roughly that of `alpha`. With a free intercept z is taken from it, which saves a pass: the
+        duals are yet to be repaired.
 
     Raises
     ------
@@ -113,7 +117,8 @@ def certify(
     alpha = checks.finite_array("alpha", alpha, problem.data.dual_shape)
     if w is not None:
         w = checks.finite_array("w", w, (problem.data.d,))
-    abar = problem.abar(alpha)
+    if abar is None or problem.intercept != "free":
+        abar = problem.abar(alpha)
     points: dict[Literal["quartz", "conjugate"], Array] = {}
     if w is not None and primal != "conjugate":
         points["quartz"] = w.copy()  # solvers go on with theirs
@@ -125,22 +130,17 @@ def certify(
         abar = problem.abar(alpha)
     else:
         alpha = alpha.copy()  # solvers go on with theirs
-    conjugates = problem.conjugates(alpha)
     reg_conjugate = regularizers.conjugate(problem.regularizer, abar)
-    dual = -problem.lam * reg_conjugate - float(np.mean(conjugates))
 
     def at(name: Literal["quartz", "conjugate"], point: Array, predictions: Array) -> Certificate:
-        gaps = problem.losses(predictions)
+        terms = problem.fenchel_young(predictions, alpha)
         reg_value = regularizers.value(problem.regularizer, point)
-        primal = float(np.mean(gaps)) + problem.lam * reg_value
-        predictions *= alpha  # in place: n is large
-        gaps += conjugates
-        gaps += predictions if predictions.ndim == 1 else predictions.sum(axis=1)
+        dual = -problem.lam * reg_conjugate - terms.conjugate
         return Certificate(
-            primal=primal,
-            dual=dual - rounding(problem, alpha, abar, conjugates, point),
+            primal=terms.loss + problem.lam * reg_value,
+            dual=dual - rounding(problem, alpha, abar, terms.size, point),
             regularizer_gap=problem.lam * (reg_value + reg_conjugate - float(point @ abar)),
-            example_gaps=gaps,
+            example_gaps=terms.gaps,
             point=name,
             w=point,
             abar=abar,

@@ -29,8 +29,8 @@ def repaired(problem: "Problem", alpha: Array, predictions: Array) -> Array:
     if is_vector(problem.loss):
         return _repaired_in_simplex(problem, alpha)
     low, high = problem.dual_bounds
-    with np.errstate(invalid="ignore"):  # an example of weight 0 has no room
-        room = np.nan_to_num((alpha - low) * (high - alpha) / (high - low))
+    room, width = (alpha - low) * (high - alpha), high - low
+    np.divide(room, width, out=room, where=width > 0)  # an example of weight 0 has no room
     room[_at_corner(problem, alpha, predictions, room > 0)] = 0.0
     total, rooms = alpha.sum(axis=0), room.sum(axis=0)
     # too little room: towards the ends of all domains, which loses more, but always leads there

@@ -9,18 +9,17 @@ multipliers (:mod:`quartz.kernels.intercept`). Their duals sum to nearly 0; :mod
 makes that exact, up to rounding. With m outputs b and the sum have m components.
 """
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.optimize import brentq, minimize
+from scipy.optimize import minimize
 
 from quartz.arrays import Array, Floats
 from quartz.data import KroneckerBlocks, RowBlocks
 from quartz.data import matrix as storage
 from quartz.data.intercept import InterceptBlocks
 from quartz.feasible import room_in_simplex, simplex_points
-from quartz.losses import base as losses
+from quartz.losses import examples
 from quartz.losses.base import is_vector
 from quartz.regularizers import L2
 
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 BENT = 10.0  # s^2 in multiples of lam over the losses' curvature; between the two below
 LEAST, MOST = 0.1, 1.0  # times the mean squared norm of the centred rows; over m for classes
 FLATTEST = 0.01  # of 1 / gamma, the curvature that is assumed at least
-NEWTON_STEPS, FLAT = 20, 1e-12  # for b, and the mean gradient, over its size, that is 0
+NEWTON_STEPS, FLAT = 20, 1e-7  # for b, and the slope, over its size, that one more makes 0
 # For b of classes: solvers bring their own closer and closer, so that few steps are enough
 CLASS_STEPS, FLAT_CLASSES = 10, 1e-9
 
@@ -89,34 +88,21 @@ def _best_of_one(problem: "Problem", a: Array, y: Array, start: float) -> float:
     """By Newton steps, if they lead there."""
     loss: Any = problem.loss
     weights = np.ones(a.size) if problem.weights is None else problem.weights
+    a, y = np.ascontiguousarray(a), np.ascontiguousarray(y)
     if loss.gamma > 0 and hasattr(loss, "curvature"):
         b, before = start, np.inf
         for _ in range(NEWTON_STEPS):
-            gradients = losses.gradients(loss, a + b, y)
-            here = float(weights @ gradients) / a.size
-            if abs(here) <= FLAT * float(weights @ np.abs(gradients)) / a.size:
-                return b
-            if not abs(here) < 0.5 * before:
+            slope, size, bend = examples.shifted_slope(loss, a, y, weights, b)
+            if abs(slope) <= FLAT * size:
+                return b - slope / bend if bend > 0 else b
+            if not abs(slope) < 0.5 * before:
                 break
-            before = abs(here)
-            bent = float(weights @ loss.curvature(a + b, y)) / a.size
-            b -= here / max(bent, 1e-300)
-    a, y = np.ascontiguousarray(a), np.ascontiguousarray(y)
-    return _root(losses.slope(loss, a, y, weights), start)
-
-
-def _root(rising: Callable[[float], float], start: float) -> float:
-    """Where a function that does not fall vanishes, or jumps across 0."""
-    here = rising(start)
-    if here == 0:
-        return start
-    low, width = start, -1.0 if here > 0 else 1.0
-    for _ in range(200):
-        high = start + width
-        if rising(high) * here <= 0:
-            return float(brentq(rising, low, high, xtol=1e-15, rtol=1e-15, maxiter=500))
-        low, width = high, 4 * width
-    raise ValueError("The intercept has no finite optimum.")
+            before = abs(slope)
+            b -= slope / max(bend, 1e-300)
+    b = examples.shifted_root(loss, a, y, weights, start)
+    if np.isnan(b):
+        raise ValueError("The intercept has no finite optimum.")
+    return b
 
 
 def _best_of_classes(problem: "Problem", predictions: Array, start: Array) -> Array:
@@ -183,17 +169,17 @@ def _check_classes(problem: "Problem") -> None:
         )
 
 
-def rounding(problem: "Problem", alpha: Array, abar: Array, conjugates: Array, w: Array) -> float:
+def rounding(problem: "Problem", alpha: Array, abar: Array, size: float, w: Array) -> float:
     """A bound for what rounding can add to D.
 
     |b sum_i alpha_i| / n for the constraint, b that of centred rows; and the last digits of the
-    conjugates and of the centred combination, which are differences of large numbers if targets or
-    columns have large offsets.
+    conjugates (`size` is the mean of theirs) and of the centred combination, which are differences
+    of large numbers if targets or columns have large offsets.
     """
     data = problem.free_data
     if data is None:
         return 0.0
     constraint = np.abs(data.constant * w[-data.m :] * alpha.sum(axis=0)).sum() / problem.n
     lengths = np.linalg.norm(data.centre) * np.linalg.norm(abar[: -data.m])
-    digits = np.mean(np.abs(conjugates)) + lengths * np.abs(alpha).sum() / problem.n
+    digits = size + lengths * np.abs(alpha).sum() / problem.n
     return float(constraint + 4 * np.finfo(np.float64).eps * digits)

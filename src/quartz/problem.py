@@ -22,6 +22,7 @@ from quartz.data.intercept import InterceptBlocks
 from quartz.feasible import domain
 from quartz.intercept import best_intercept, free_intercept_data
 from quartz.losses import base as losses
+from quartz.losses import examples
 from quartz.losses.base import Loss
 from quartz.regularizers import L2
 from quartz.regularizers import base as regularizers
@@ -155,6 +156,11 @@ class Problem:
             return data.with_intercept(features, b), predictions + b
         return w, self.data.predictions(w) if w.any() else np.zeros(self.data.dual_shape)
 
+    @cached_property
+    def at_zero(self) -> tuple[Array, Array]:
+        """w = 0 with the best intercept, and its predictions; not to be changed."""
+        return self.completed(np.zeros(self.data.d))
+
     def multiplier_of(self, w: Array) -> Floats:
         """The free intercept of w, of centred rows: where the search for the best one begins."""
         data = self.free_data
@@ -210,8 +216,7 @@ class Problem:
 
     def slope_at_zero(self) -> Array:
         """Gradient of the mean loss in what is penalized, at w = 0 and the best intercept."""
-        predictions = self.completed(np.zeros(self.data.d))[1]
-        slope = self.data.combination(self.gradients(predictions)) / self.n
+        slope = self.data.combination(self.gradients(self.at_zero[1])) / self.n
         return slope[: -self.data.m] if self.intercept == "free" else slope
 
     # Vectors over all examples
@@ -228,13 +233,11 @@ class Problem:
 
     def losses(self, predictions: Array) -> Array:
         """s_i phi_i(a_i) for every example."""
-        each = losses.values(self.loss, predictions, self.y)
-        return each if self.weights is None else self.weights * each
+        return examples.values(self.loss, predictions, self.y, self.weights)
 
     def gradients(self, predictions: Array) -> Array:
         """s_i grad phi_i(a_i) for every example."""
-        each = losses.gradients(self.loss, predictions, self.y)
-        return each if self.weights is None else self.data.per_example(self.weights) * each
+        return examples.gradients(self.loss, predictions, self.y, self.weights)
 
     def curvatures(self, predictions: Array) -> Array:
         """s_i phi_i''(a_i) for every example, of a scalar loss that knows it."""
@@ -243,18 +246,12 @@ class Problem:
         return self.data.per_example(np.broadcast_to(weights, self.n)) * each
 
     def conjugates(self, alpha: Array) -> Array:
-        """(s_i phi_i)*(-alpha_i) = s_i phi_i*(-alpha_i / s_i) for every example.
+        """(s_i phi_i)*(-alpha_i) = s_i phi_i*(-alpha_i / s_i) for every example."""
+        return examples.conjugates(self.loss, -alpha, self.y, self.weights)
 
-        With s_i = 0 that is 0 at alpha_i = 0 and infinite elsewhere.
-        """
-        if self.weights is None:
-            return losses.conjugates(self.loss, -alpha, self.y)
-        kept = self.weights > 0
-        each = np.where(_row_norms(alpha) > 0, np.inf, 0.0)
-        s = self.weights[kept]
-        u = -alpha[kept] / self.data.per_example(s)
-        each[kept] = s * losses.conjugates(self.loss, u, self.y[kept])
-        return each
+    def fenchel_young(self, predictions: Array, alpha: Array) -> examples.FenchelYoung:
+        """Losses against conjugates, for every example and in the mean."""
+        return examples.fenchel_young(self.loss, predictions, alpha, self.y, self.weights)
 
     # One example
 
@@ -397,7 +394,3 @@ def _sums_to_zero(alpha: Array) -> bool:
     """Up to rounding."""
     rounding = 1e-12 * (alpha.size + float(np.abs(alpha).sum()))
     return bool(np.all(np.abs(alpha.sum(axis=0)) <= rounding))
-
-
-def _row_norms(alpha: Array) -> Array:
-    return np.abs(alpha) if alpha.ndim == 1 else np.abs(alpha).max(axis=1)

@@ -11,6 +11,7 @@ from quartz import Plan, Problem, certify, data, losses, samplings, solve
 from quartz.data import KroneckerBlocks, StackedBlocks
 from quartz.kernels.compile import specialize
 from quartz.kernels.permuted import shuffle
+from quartz.losses import examples
 from quartz.samplings import IndexSets
 from quartz.solvers import State, reference
 from quartz.solvers.engine import CompiledEngine
@@ -326,10 +327,8 @@ def test_callback_is_called_on_a_slow_problem():
 
 
 def test_vector_losses_of_many_examples_are_compiled_with_the_same_values():
-    from quartz.losses import base
-
     rng = np.random.default_rng(0)
-    a, y = rng.normal(size=(base._MANY + 1, 3)), rng.integers(3, size=base._MANY + 1)
+    a, y = rng.normal(size=(examples._MANY + 1, 3)), rng.integers(3, size=examples._MANY + 1)
     loss = losses.Softmax()
     by_hand = [loss.value(*pair) for pair in zip(a, y, strict=True)]
-    np.testing.assert_allclose(base.values(loss, a, y), by_hand, rtol=1e-12)
+    np.testing.assert_allclose(examples.values(loss, a, y), by_hand, rtol=1e-12)

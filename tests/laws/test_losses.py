@@ -11,7 +11,7 @@ import registry
 from quartz import losses
 from quartz.domain import SLACK
 from quartz.laws import LawError
-from quartz.losses import base, check_loss
+from quartz.losses import base, check_loss, examples
 from quartz.losses.multiclass import _project_on_simplex, _wright_omega
 
 SCALAR = [loss for loss in registry.LOSSES if not base.is_vector(loss)]
@@ -250,11 +250,34 @@ MANY = [losses.Logistic(), losses.Hinge(), Opaque(0.5), Plain()]
 def test_many_examples_are_evaluated_by_the_same_formulas(loss):
     """In a compiled loop, if that is possible."""
     rng = np.random.default_rng(0)
-    n = base._LARGE + 1
+    n = examples._LARGE + 1
     a, y = 3 * rng.normal(size=n), np.where(rng.random(n) < 0.5, 1.0, -1.0)
-    u = loss.gradient(a, y)
-    np.testing.assert_allclose(base.values(loss, a, y), loss.value(a, y), rtol=1e-13)
-    np.testing.assert_allclose(base.gradients(loss, a, y), u, rtol=1e-13)
-    np.testing.assert_allclose(base.conjugates(loss, u, y), loss.conjugate(u, y), atol=1e-13)
-    expected = y @ loss.gradient(a + 0.5, y)
-    assert base.slope(loss, a, y, y)(0.5) == pytest.approx(expected, rel=1e-9)
+    u, weights = loss.gradient(a, y), rng.integers(3, size=n) / 2.0
+    kept = weights > 0
+    duals = np.where(kept, weights * u, 0.0)
+    conjugates = np.where(kept, weights * loss.conjugate(u, y), 0.0)
+    np.testing.assert_allclose(examples.values(loss, a, y), loss.value(a, y), rtol=1e-13)
+    np.testing.assert_allclose(examples.gradients(loss, a, y), u, rtol=1e-13)
+    np.testing.assert_allclose(examples.gradients(loss, a, y, weights), weights * u, rtol=1e-13)
+    np.testing.assert_allclose(examples.conjugates(loss, u, y), loss.conjugate(u, y), atol=1e-13)
+    np.testing.assert_allclose(examples.conjugates(loss, duals, y, weights), conjugates, atol=1e-13)
+    duals[np.flatnonzero(~kept)[0]] = 0.5
+    assert np.isinf(examples.conjugates(loss, duals, y, weights)).sum() == 1
+
+
+@pytest.mark.parametrize("loss", MANY, ids=lambda loss: type(loss).__name__)
+@pytest.mark.parametrize("n", [100, examples._LARGE + 1])
+def test_the_best_shift_of_all_predictions(loss, n):
+    """The sum of slopes changes its sign there: from the left to the right by a jump, perhaps."""
+    rng = np.random.default_rng(1)
+    a, y = 3 * rng.normal(size=n), np.where(rng.random(n) < 0.3, 1.0, -1.0)
+    weights = rng.integers(3, size=n) / 2.0
+    shift = examples.shifted_root(loss, a, y, weights, 10.0)
+    below, above = (weights @ loss.gradient(a + shift + e, y) for e in (-1e-12, 1e-12))
+    assert below <= 1e-9 * n
+    assert above >= -1e-9 * n
+    if hasattr(loss, "curvature"):
+        slopes = weights * loss.gradient(a + 0.5, y)
+        expected = slopes.sum(), np.abs(slopes).sum(), weights @ loss.curvature(a + 0.5, y)
+        found = examples.shifted_slope(loss, a, y, weights, 0.5)
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)

@@ -4,10 +4,12 @@ from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from threading import Event
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.base import clone
 
 from quartz import checks
@@ -17,6 +19,8 @@ from quartz.estimators.threads import in_threads
 from quartz.feasible import nearest_feasible
 from quartz.problem import Problem
 from quartz.solvers import Result
+
+CHUNK = 5  # alphas that are solved in a row, if several chunks are solved at once
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,9 @@ def quartz_path(
     Parameters
     ----------
     estimator : QuartzClassifier or QuartzRegressor
-        Its parameters count, but for alpha; it is not changed.
+        Its parameters count, but for alpha; it is not changed. With more n_jobs than problems
+        (classes or outputs) the path is solved in chunks of 5 alphas at once, each of which starts
+        anew.
     X, y, sample_weight
         As for its `fit`.
     alphas : int or array, default=50
@@ -89,11 +95,18 @@ def quartz_path(
     alphas = alpha_grid(model, validated, alphas, eps)
     problems = model._problems(*validated, alpha=middle(alphas))
     seed = model._seed()
-    paths = [solve_path(model, problem, alphas, seed, stop, ends) for problem in problems]
-    tasks: list[Callable[[], list[Result]]] = [partial(list, path) for path in paths]
+    count = len(problems)
+    spare = effective_n_jobs(model.n_jobs) > count
+    chunks = in_chunks(alphas) if spare else [alphas]
+    tasks: list[Callable[[], list[Result]]] = [
+        partial(list, solve_path(model, problem, chunk, seed, stop, ends))
+        for chunk in reversed(chunks)  # small alphas take longest, hence first
+        for problem in problems
+    ]
     runs = in_threads(tasks, model.n_jobs, stop, bool(model.verbose))
     model._warn([result for results in runs for result in results])
-    by_alpha = list(zip(*runs, strict=True))
+    by_problem = [list(chain(*runs[k::count][::-1])) for k in range(count)]
+    by_alpha = list(zip(*by_problem, strict=True))
     fitted = [model._coefficients(problems, [r.certificate.w for r in rs]) for rs in by_alpha]
     certificates = [[result.certificate for result in results] for results in by_alpha]
     return Path(
@@ -118,8 +131,9 @@ def solve_path(
     last: list[tuple[float, Result]] = []
     features, outputs = problem.data.matrix.shape[1], problem.data.m
     for alpha in map(float, alphas):
-        here = problem.with_penalty(*model._penalty(alpha, features, outputs))
-        result = model._solve(here, _ahead(here, last, alpha), seed, stop, ends)
+        problem = problem.with_penalty(*model._penalty(alpha, features, outputs))
+        similar = {"objective": last[-1][1].certificate.primal} if last else {}
+        result = model._solve(problem, _ahead(problem, last, alpha), seed, stop, ends, **similar)
         yield result
         last = [*last[-1:], (alpha, result)]
 
@@ -134,6 +148,11 @@ def _ahead(problem: Problem, last: list[tuple[float, Result]], alpha: float) -> 
     if np.isinf(problem.conjugates(duals)).any():  # a loss of the user's own may have any domain
         return result
     return result.w + t * (result.w - before.w), duals
+
+
+def in_chunks(alphas: Array) -> list[Array]:
+    """Parts that are solved at once, each in a row."""
+    return np.array_split(alphas, -(-len(alphas) // CHUNK))
 
 
 def middle(alphas: Array) -> float:

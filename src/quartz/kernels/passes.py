@@ -1,16 +1,14 @@
-"""Passes in order: products with X, losses of every example, distances.
+"""Passes in order: products with X, and distances.
 
 Data in float32 are read as they are and summed in float64, without a copy.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from quartz.arrays import Array, Floats, Matrix
+from quartz.arrays import Array, Matrix
 from quartz.kernels.compile import specialize
-from quartz.kernels.placeholder import placeholder
 from quartz.kernels.rows import add, as_rows, column, dot, row_parts, row_start
 
 
@@ -46,26 +44,6 @@ def is_canonical(X: Matrix) -> bool:
 def squared_distance(x: Array, y: Array) -> float:
     """||x - y||^2, without a temporary vector."""
     return float(specialize(_squared_distance, {})(x, y))
-
-
-def map_examples(function: Any, parameters: Any, x: Array, y: Array, out: Array) -> Array:
-    """out_i = function(parameters, x_i, y_i) for every i."""
-    specialize(_map_examples, {"example_function": function})(parameters, x, y, out)
-    return out
-
-
-def shifted_sum(
-    function: Any, parameters: Any, x: Array, y: Array, weights: Array
-) -> Callable[[float], float]:
-    """Return sum_i weights_i function(parameters, x_i + shift, y_i) as a function of the shift."""
-    kernel = specialize(_shifted_sum, {"example_function": function})
-    return lambda shift: float(kernel(parameters, x, shift, y, weights))
-
-
-@placeholder
-def example_function(parameters: Any, x: Floats, y: Floats) -> Floats:
-    """Placeholder: value, gradient or conjugate of a loss."""
-    raise NotImplementedError
 
 
 def _multiply(rows: Any, x: Array, out: Array) -> None:
@@ -104,18 +82,6 @@ def _squared_distance(x: Array, y: Array) -> float:
     total = 0.0
     for j in range(x.size):
         total += (x[j] - y[j]) ** 2
-    return total
-
-
-def _map_examples(parameters: Any, x: Array, y: Array, out: Array) -> None:
-    for i in range(out.shape[0]):
-        out[i] = example_function(parameters, x[i], y[i])
-
-
-def _shifted_sum(parameters: Any, x: Array, shift: float, y: Array, weights: Array) -> float:
-    total = 0.0
-    for i in range(x.size):
-        total += weights[i] * example_function(parameters, x[i] + shift, y[i])
     return total
 
 

@@ -27,17 +27,11 @@ The functions may use NumPy, `self`'s fields and functions of their own module, 
 another through `self`: so written, they can be compiled as they stand.
 """
 
-from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 
 from quartz.arrays import Floats
-
-_MANY = 100  # examples of a vector loss, above which compiling its functions pays
-_PART = 8192  # examples of a scalar loss, evaluated together
-_LARGE = 10_000  # examples of a scalar loss, above which compiling its functions pays
-_not_compiled: set[Any] = set()  # functions for which it failed
 
 
 class Loss(Protocol):
@@ -97,68 +91,3 @@ def validate(loss: Any) -> None:
         loss.validate()
     if not 0 <= loss.gamma < np.inf:
         raise ValueError(f"gamma of {loss!r} must be finite and not negative, got {loss.gamma!r}.")
-
-
-def values(loss: Loss, a: Floats, y: Floats) -> Floats:
-    """phi_i(a_i) for all examples."""
-    return _over_examples(loss, loss.value, a, y)
-
-
-def conjugates(loss: Loss, u: Floats, y: Floats) -> Floats:
-    """phi_i*(u_i) for all examples."""
-    return _over_examples(loss, loss.conjugate, u, y)
-
-
-def gradients(loss: Loss, a: Floats, y: Floats) -> Floats:
-    """Gradients of phi_i at a_i, for all examples."""
-    if is_vector(loss):
-        return _of_vectors(loss, loss.gradient, a, y, np.empty(a.shape))
-    return loss.gradient(a, y) if a.ndim > 1 else _over_examples(loss, loss.gradient, a, y)
-
-
-def slope(loss: Loss, a: Floats, y: Floats, weights: Floats) -> Callable[[float], float]:
-    """sum_i weights_i phi_i'(a_i + b) of a scalar loss, as a function of b."""
-    gradient: Any = loss.gradient
-    if _compiled(loss, gradient, a, y, np.empty(len(a)), _LARGE):
-        from quartz.kernels.passes import shifted_sum
-
-        return shifted_sum(gradient.__func__, loss, a, y, weights)
-    return lambda b: float(weights @ gradient(a + b, y))
-
-
-def _over_examples(loss: Loss, function: Any, x: Floats, y: Floats) -> Floats:
-    each = np.empty(len(x))
-    if is_vector(loss):
-        return _of_vectors(loss, function, x, y, each)
-    if x.ndim == 1 and _compiled(loss, function, x, y, each, _LARGE):
-        return each
-    for start in range(0, len(x), _PART):  # temporaries that fit the cache
-        part = slice(start, start + _PART)
-        terms: Floats = function(x[part], y[part])
-        each[part] = terms if terms.ndim < 2 else terms.sum(axis=1)
-    return each
-
-
-def _of_vectors(loss: Loss, function: Any, x: Floats, y: Floats, out: Floats) -> Floats:
-    if not _compiled(loss, function, x, y, out, _MANY):
-        for i, pair in enumerate(zip(x, y, strict=True)):
-            out[i] = function(*pair)
-    return out
-
-
-def _compiled(loss: Loss, function: Any, x: Floats, y: Floats, out: Floats, many: int) -> bool:
-    """Fill `out` in one compiled loop, if there are many examples and it is possible.
-
-    It has no temporaries, and NumPy's many short operations would hold up other threads.
-    """
-    plain = getattr(function, "__func__", None)
-    if len(x) <= many or plain is None or plain in _not_compiled:
-        return False
-    from quartz.kernels.passes import map_examples
-
-    try:
-        map_examples(plain, loss, np.ascontiguousarray(x), y, out)
-    except TypeError:  # a loss for the reference implementation only
-        _not_compiled.add(plain)
-        return False
-    return True

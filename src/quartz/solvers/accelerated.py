@@ -127,15 +127,13 @@ class ProximalPoints:
 
     def _first_centre(self, state: State) -> Array:
         """The best of z, w and 0: at small lam plain epochs leave z far off, where P is flat."""
-        z = self._problem.conjugate_point(state.abar).copy()
-        points = [np.zeros_like(z)]
-        points += [x for x in (z, state.w.copy()) if x.any() and np.isfinite(x).all()]
-        if len(points) == 1:
-            return points[0]
-        completed = [
-            self._problem.completed(x, state.multiplier if x.any() else None) for x in points
-        ]
-        return points[int(np.argmin([self._problem.primal_at(*pair) for pair in completed]))]
+        problem = self._problem
+        both = problem.conjugate_point(state.abar), state.w
+        others = [x for x in both if x.any() and np.isfinite(x).all()]
+        if not others:
+            return np.zeros(problem.data.d)
+        points = [problem.at_zero, *(problem.completed(x, state.multiplier) for x in others)]
+        return min(points, key=lambda point: problem.primal_at(*point))[0].copy()
 
     def _without_intercept(self, point: Array) -> Array:
         """A free intercept has a centre of its own."""

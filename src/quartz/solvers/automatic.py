@@ -13,6 +13,7 @@ All decisions depend on counts and estimates, never on clocks: the same seed giv
 """
 
 from collections import deque
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -78,9 +79,9 @@ class AutomaticSteps:
         self._pace = _Pace()
         self._began = self._hold = 0.0  # passes when the current method began; when to try again
         self._wait, self._trial = 0.0, TRIAL
-        self._before = _Before(-np.inf, np.empty(0), 0.0)
+        self._before = _Before(np.empty(0), 0.0)
         self._paused: _Paused | None = None
-        self._begun, self._certified = False, (-1, -np.inf)  # iteration and D of a certificate
+        self._begun = False
 
     @property
     def primal(self) -> PrimalPoint:
@@ -104,7 +105,6 @@ class AutomaticSteps:
 
     def refresh(self, state: State, certificate: Certificate) -> None:
         """Take over what a certificate computed from scratch."""
-        self._certified = state.iteration, certificate.dual
         self._current.refresh(state, certificate)
 
     def _begin(self, state: State) -> None:
@@ -165,16 +165,14 @@ class AutomaticSteps:
         self._change(accelerate(self._epochs), passes)
 
     def _remember(self, state: State) -> None:
-        self._before = _Before(self._dual(state), state.alpha.copy(), state.multiplier)
+        self._before = _Before(state.alpha.copy(), state.multiplier)
 
-    def _dual(self, state: State) -> float:
+    def _dual(self, alpha: Array, multiplier: Floats, abar: Array | None = None) -> float:
         problem = self.plan.problem
-        iteration, certified = self._certified
-        if state.iteration == iteration:
-            return certified
         if problem.intercept == "free":  # these duals need a repair first
-            return certify(problem, state.alpha, None, "conjugate", state.multiplier).dual
-        return problem.dual_at(state.alpha, state.abar)
+            near = {"multiplier": multiplier, "abar": abar}
+            return certify(problem, alpha, primal="conjugate", **near).dual
+        return problem.dual_at(alpha, problem.abar(alpha) if abar is None else abar)
 
     def _judge(
         self, paused: "_Paused", state: State, passes: float, estimate: float, over: bool
@@ -183,11 +181,14 @@ class AutomaticSteps:
 
         Plain epochs never decrease that, while the gap jumps with rows of very different norms.
         """
-        lost = self._dual(state) < self._before.dual
+        before = self._before
+        if before.dual is None:
+            before.dual = self._dual(before.alpha, before.multiplier)
+        lost = self._dual(state.alpha, state.multiplier, state.abar) < before.dual
         if estimate <= paused.estimate or (over and lost):
             self._paused = None
             if lost:
-                state.alpha[:], state.multiplier = self._before.alpha, self._before.multiplier
+                state.alpha[:], state.multiplier = before.alpha, before.multiplier
                 state.abar[:] = self.plan.problem.abar(state.alpha)
                 self._epochs.wake()
             self._trial, self._wait = TRIAL, max(TRIAL, PATIENCE * self._wait)
@@ -216,12 +217,13 @@ class AutomaticSteps:
             self._epochs.wake()  # all has changed for those who sleep
 
 
-class _Before(NamedTuple):
+@dataclass
+class _Before:
     """Where plain epochs were when acceleration began or went on."""
 
-    dual: float
     alpha: Array
     multiplier: Floats
+    dual: float | None = None  # found when it is needed
 
 
 class _Paused(NamedTuple):

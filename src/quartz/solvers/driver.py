@@ -52,6 +52,7 @@ def solve(
     acceleration: Acceleration | None = None,
     method: Method | None = None,
     stop: Event | None = None,
+    objective: float | None = None,
 ) -> Result:
     """Solve a problem by Quartz until its relative duality gap is certified to be at most `tol`.
 
@@ -101,6 +102,10 @@ def solve(
         has a sampling and step sizes of its own.
     stop : threading.Event, optional
         Another thread may set it to end the run, as Ctrl-C does in the main thread.
+    objective : float, optional
+        Roughly what P will be, as known from a similar problem. Then the start is not certified:
+        the first certificate waits until the gap seems small enough, which a good start needs
+        anyway.
 
     Returns
     -------
@@ -151,7 +156,8 @@ def solve(
     # to certify at first, and after an interruption; a start may bring a w of its own
     first_point: PrimalPoint = steps.primal if by_the_book else "best"
     state.most_visited = max_passes * problem.n
-    run = _Run(problem, state, tol, began, np.inf if passes_per_check is None else interval)
+    longest_wait = np.inf if passes_per_check is None else interval
+    run = _Run(problem, state, tol, began, longest_wait, objective)
     stop = Event() if stop is None else stop
     with progress_bar(progress, tol) as show:
         try:
@@ -172,9 +178,15 @@ class _Run:
     best: Certificate
 
     def __init__(
-        self, problem: Problem, state: State, tol: float, began: float, longest_wait: float
+        self,
+        problem: Problem,
+        state: State,
+        tol: float,
+        began: float,
+        longest_wait: float,
+        objective: float | None,
     ) -> None:
-        self._problem, self._state = problem, state
+        self._problem, self._state, self._expected = problem, state, objective
         self._tol, self._began, self._longest_wait = tol, began, longest_wait
         self._estimate_then, self._passes_then = np.inf, 0.0  # at the last certificate
         self._share = 1.0  # of that estimate, which was the gap
@@ -191,7 +203,7 @@ class _Run:
         stop: Event,
     ) -> Status:
         """Advance and certify until there is a reason to end, and return it."""
-        state, estimate = self._state, None
+        state, estimate = self._state, None if self._expected is None else np.inf
         while True:
             passes = state.visited / self._problem.n
             late = time.perf_counter() - self._began >= max_seconds or stop.is_set()
@@ -211,7 +223,7 @@ class _Run:
                 if ended is not None:
                     return ended
             elif estimate is not None:
-                show(estimate / abs(self.best.primal), passes)
+                show(estimate / abs(self.objective), passes)
             estimate = steps.advance(state, self.wanted(), self.target())
 
     def state_is_finite(self) -> bool:
@@ -226,6 +238,8 @@ class _Run:
 
         After a certificate that failed, the estimate must halve first.
         """
+        if not len(self.trace):
+            return self.target()
         target = min(self.target(), 0.5 * self._estimate_then)
         return max(target, _NEXT_RECORD * self._estimate_then)
 
@@ -242,11 +256,17 @@ class _Run:
 
     def target(self) -> float:
         """The estimate that promises success, as far as the last one told the truth."""
-        return self._tol * abs(self.best.primal) / self._share
+        return self._tol * abs(self.objective) / self._share
+
+    @property
+    def objective(self) -> float:
+        """P of the best certificate, or what is expected before there is one."""
+        return self.best.primal if len(self.trace) else float(self._expected or 0.0)
 
     def certify(self, primal: PrimalPoint, estimate: float | None = None) -> Certificate:
         state = self._state
-        certificate = certify(self._problem, state.alpha, state.w, primal, state.multiplier)
+        point = state.alpha, state.w, primal, state.multiplier, state.abar
+        certificate = certify(self._problem, *point)
         passes, seconds = state.visited / self._problem.n, time.perf_counter() - self._began
         self.trace.record(state.iteration, passes, seconds, certificate)
         if len(self.trace) == 1 or certificate.gap < self.best.gap:

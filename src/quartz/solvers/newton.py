@@ -26,7 +26,6 @@ from quartz.intercept import best_intercept
 from quartz.kernels.gram import add_gram
 from quartz.problem import Problem
 from quartz.regularizers import L2
-from quartz.regularizers import base as regularizers
 from quartz.solvers.state import State
 
 CHANGE = 0.1  # of phi'', below which the old one is kept
@@ -91,13 +90,9 @@ class NewtonSteps:
     def _begin(self, state: State) -> None:
         """Start at `state.w`, or at 0 if that is better, as it can be for small lam."""
         problem = self._problem
-        points = [problem.completed(w) for w in (state.w, np.zeros_like(state.w))]
-
-        def value(point: tuple[Array, Array]) -> float:
-            penalty = problem.lam * regularizers.value(problem.regularizer, point[0])
-            return float(np.mean(problem.losses(point[1]))) + penalty
-
-        w, self._predictions = min(points, key=value)
+        points = problem.completed(state.w), problem.at_zero
+        w, predictions = min(points, key=lambda point: problem.primal_at(*point))
+        self._predictions = predictions.copy()
         self._move(state, w, problem.gradients(self._predictions))
 
     def _move(self, state: State, w: Array, gradients: Array) -> None:

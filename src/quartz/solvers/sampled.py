@@ -54,9 +54,8 @@ class SampledSteps:
         problem, multiplier = self.plan.problem, state.multiplier
         self.advance(state, wanted, wanted)
         predictions = problem.data.predictions(problem.conjugate_point(state.abar)) + multiplier
-        products = (predictions * state.alpha).reshape(problem.n, -1).sum(axis=1)
-        terms = problem.losses(predictions) + problem.conjugates(state.alpha) + products
-        return float(np.mean(terms)) + problem.proximal_term(state.abar)
+        gaps = problem.fenchel_young(predictions, state.alpha).gaps
+        return float(np.mean(gaps)) + problem.proximal_term(state.abar)
 
     def turn_to(self, problem: Problem) -> None:
         """Go on with another problem on the same data, by a sampling that suits its lam."""

@@ -1,0 +1,200 @@
+"""Functions of a loss over all examples, in one loop each without temporary vectors.
+
+Weights are s_i, or none at all for 1.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from quartz.arrays import Array, Floats, IntArray
+from quartz.kernels.compile import specialize
+from quartz.kernels.placeholder import placeholder
+
+FLAT = 1e-13  # a slope, over the sum of its terms' sizes, that is 0
+_UNWEIGHTED = np.empty(0)
+PART = 256  # examples that are summed together
+MOST_STEPS = 200  # outwards for a bracket, and inwards
+
+
+def evaluate(loss: Any, name: str, x: Array, y: Array, weights: Array | None, out: Array) -> Array:
+    """out_i = s_i times the loss's method of that name at x_i."""
+    kernel = specialize(_evaluate, {"loss_function": getattr(type(loss), name)})
+    kernel(loss, np.ascontiguousarray(x), y, _UNWEIGHTED if weights is None else weights, out)
+    return out
+
+
+def conjugates(loss: Any, u: Array, y: Array, weights: Array) -> Array:
+    """(s_i phi_i)*(u_i) for every i."""
+    out = np.empty(len(u))
+    kernel = specialize(_conjugates, {"loss_function": type(loss).conjugate})
+    kernel(loss, np.ascontiguousarray(u), y, weights, out)
+    return out
+
+
+def fenchel_young(
+    loss: Any, a: Array, alpha: Array, y: Array, weights: Array | None
+) -> tuple[Array, float, float, float]:
+    """The gaps of all examples; the sums of losses, of conjugates and of conjugates' sizes."""
+    methods = {"loss_function": type(loss).value, "loss_conjugate": type(loss).conjugate}
+    gaps = np.empty(len(a))
+    weights = _UNWEIGHTED if weights is None else weights
+    return gaps, *specialize(_fenchel_young, methods)(loss, a, alpha, y, weights, gaps)
+
+
+def shifted_slope(
+    loss: Any, a: Array, y: Array, weights: Array, shift: float
+) -> tuple[float, float, float]:
+    """Sums of s_i phi_i', of its size, and of s_i phi_i'' at all a_i + shift."""
+    methods = {"loss_function": type(loss).gradient, "loss_curvature": type(loss).curvature}
+    slope, size, bend = specialize(_slope_and_bend, methods)(loss, a, y, weights, shift)
+    return float(slope), float(size), float(bend)
+
+
+def shifted_root(loss: Any, a: Array, y: Array, weights: Array, start: float) -> float:
+    """The shift where the sum of s_i phi_i'(x_i + shift) changes its sign; nan if there is none."""
+    kernel = specialize(_shifted_root, {"loss_function": type(loss).gradient})
+    return float(kernel(loss, a, y, weights, start, np.arange(a.size)))
+
+
+@placeholder
+def loss_function(loss: Any, x: Floats, y: Floats) -> Floats:
+    """Placeholder: value, gradient or conjugate."""
+    raise NotImplementedError
+
+
+@placeholder
+def loss_conjugate(loss: Any, u: Floats, y: Floats) -> Floats:
+    """Placeholder: the conjugate."""
+    raise NotImplementedError
+
+
+@placeholder
+def loss_curvature(loss: Any, a: Floats, y: Floats) -> Floats:
+    """Placeholder: the second derivative."""
+    raise NotImplementedError
+
+
+def _evaluate(loss: Any, x: Array, y: Array, weights: Array, out: Array) -> None:
+    for i in range(out.shape[0]):
+        s = weights[i] if weights.size else 1.0
+        if s == 0.0:
+            out[i] = 0.0
+        else:
+            out[i] = s * loss_function(loss, x[i], y[i])
+
+
+def _conjugates(loss: Any, u: Array, y: Array, weights: Array, out: Array) -> None:
+    for i in range(out.shape[0]):
+        if weights[i] > 0.0:
+            out[i] = weights[i] * loss_function(loss, u[i] / weights[i], y[i])
+        else:
+            out[i] = np.inf if np.any(u[i] != 0.0) else 0.0
+
+
+def _fenchel_young(
+    loss: Any, a: Array, alpha: Array, y: Array, weights: Array, gaps: Array
+) -> tuple[float, float, float]:
+    """Sums of parts are added, so that rounding grows with their number only."""
+    values = conjugates = sizes = 0.0
+    for start in range(0, gaps.size, PART):
+        value_sum = conjugate_sum = size_sum = 0.0
+        for i in range(start, min(start + PART, gaps.size)):
+            s = weights[i] if weights.size else 1.0
+            if s > 0.0:
+                value = s * loss_function(loss, a[i], y[i])
+                conjugate = s * loss_conjugate(loss, -alpha[i] / s, y[i])
+            else:
+                value, conjugate = 0.0, np.inf if alpha[i] != 0.0 else 0.0
+            gaps[i] = value + conjugate + a[i] * alpha[i]
+            value_sum += value
+            conjugate_sum += conjugate
+            size_sum += abs(conjugate)
+        values += value_sum
+        conjugates += conjugate_sum
+        sizes += size_sum
+    return values, conjugates, sizes
+
+
+def _slope_and_bend(
+    loss: Any, a: Array, y: Array, weights: Array, shift: float
+) -> tuple[float, float, float]:
+    slope = size = bend = 0.0
+    for i in range(a.size):
+        if weights[i] == 0.0:
+            continue
+        gradient = weights[i] * loss_function(loss, a[i] + shift, y[i])
+        slope += gradient
+        size += abs(gradient)
+        bend += weights[i] * loss_curvature(loss, a[i] + shift, y[i])
+    return slope, size, bend
+
+
+def _shifted_root(
+    loss: Any, a: Array, y: Array, weights: Array, start: float, bent: IntArray
+) -> float:
+    """Halve a bracket, and in between divide it by the secant.
+
+    The terms with equal slopes at both its ends are constant inside, as all are at last where a
+    loss has linear pieces only: what they add is kept, and `bent` lists the others.
+    """
+    here, _ = _shifted_slope(loss, a, y, weights, start, bent)
+    if here == 0.0:
+        return start
+    ends, slopes = _bracket(loss, a, y, weights, start, here, bent)
+    low, high = ends
+    below, above = slopes
+    constant = 0.0
+    for k in range(MOST_STEPS):
+        middle = 0.5 * (low + high)
+        if k % 2 and below < 0.0 < above:
+            secant = low - below * ((high - low) / (above - below))
+            middle = secant if low < secant < high else middle
+        if not low < middle < high:
+            break
+        slope, size = _shifted_slope(loss, a, y, weights, middle, bent)
+        slope += constant
+        if abs(slope) <= FLAT * size:
+            return middle
+        if slope < 0.0:
+            low, below = middle, slope
+        else:
+            high, above = middle, slope
+        count = 0
+        for i in bent:
+            left = loss_function(loss, a[i] + low, y[i])
+            if left == loss_function(loss, a[i] + high, y[i]):
+                constant += weights[i] * left
+            else:
+                bent[count] = i
+                count += 1
+        bent = bent[:count]
+    return high
+
+
+def _bracket(
+    loss: Any, a: Array, y: Array, weights: Array, start: float, here: float, examples: IntArray
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Where the sum of slopes, `here` at the start, is below and above 0, and the two sums."""
+    near, width = start, -1.0 if here > 0.0 else 1.0
+    for _ in range(MOST_STEPS):
+        far = start + width
+        there, _ = _shifted_slope(loss, a, y, weights, far, examples)
+        if there * here <= 0.0:
+            if width > 0.0:
+                return (near, far), (here, there)
+            return (far, near), (there, here)
+        near, here, width = far, there, 4.0 * width
+    return (np.nan, np.nan), (np.nan, np.nan)
+
+
+def _shifted_slope(
+    loss: Any, a: Array, y: Array, weights: Array, shift: float, examples: IntArray
+) -> tuple[float, float]:
+    """Sum of s_i phi_i' over these examples, and of its size."""
+    slope = size = 0.0
+    for i in examples:
+        gradient = weights[i] * loss_function(loss, a[i] + shift, y[i])
+        slope += gradient
+        size += abs(gradient)
+    return slope, size
