@@ -407,6 +407,22 @@ def test_a_path_is_as_good_as_single_fits(loss):
     assert path.passes[1:].mean() <= 2 * path.passes[0] + 5
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_path_over_threads_is_as_good(classes):
+    """In chunks if there are more threads than problems, the same ones for all their numbers."""
+    X, y = iris()
+    X, y = X[y < classes], y[y < classes]
+    model = QuartzClassifier(random_state=0, tol=1e-8)
+    alone, two, four = (
+        quartz_path(clone(model).set_params(n_jobs=jobs), X, y, alphas=12) for jobs in (1, 2, 4)
+    )
+    assert four.converged.all()
+    np.testing.assert_array_equal(four.alphas, alone.alphas)
+    np.testing.assert_allclose(four.objectives, alone.objectives, rtol=1e-7)
+    np.testing.assert_allclose(four.coefs, alone.coefs, atol=1e-3 * np.abs(alone.coefs).max())
+    np.testing.assert_array_equal(two.coefs, four.coefs if classes == 2 else alone.coefs)
+
+
 def test_paths_of_sparse_models_begin_at_zero():
     X, y = load_diabetes(return_X_y=True)
     for options in (

@@ -246,6 +246,28 @@ def test_weak_duality_at_random_points(loss, weighted, seed):
     assert certificate.dual <= value(problem, w, b) + 1e-9
 
 
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("scale", [0.01, 1.0, 100.0])
+def test_compiled_loops_certify_the_same(loss, weighted, scale, monkeypatch):
+    """Those for many examples, by the formulas in NumPy for few."""
+    rng = np.random.default_rng(5)
+    X, y = data(60)
+    weights = rng.integers(0, 3, 60).astype(float) if weighted else None
+    problem = Problem(X, y, loss, LAM, weights=weights, intercept="free")
+    start = -problem.gradients(scale * rng.normal(size=60))
+    by_formulas = certify(problem, start)
+    assert type(loss) not in losses.examples._not_compilable
+    monkeypatch.setattr(losses.examples, "_LARGE", 0)
+    compiled = certify(problem, start)
+    assert compiled.primal == pytest.approx(by_formulas.primal, rel=1e-12)
+    assert compiled.dual == pytest.approx(by_formulas.dual, rel=1e-12, abs=1e-12)
+    np.testing.assert_allclose(compiled.alpha, by_formulas.alpha, rtol=1e-9, atol=1e-12)
+    # the best intercept may be any of an interval
+    assert compiled.loss_gap == pytest.approx(by_formulas.loss_gap, rel=1e-9, abs=1e-12)
+    assert type(loss) not in losses.examples._not_compilable
+
+
 def test_the_dual_is_minus_infinity_where_it_is_not_feasible():
     X, y = data()
     problem = Problem(X, y, losses.Logistic(), LAM, intercept="free")

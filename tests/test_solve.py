@@ -128,6 +128,19 @@ def test_same_seed_same_trajectory(problem):
     assert generator.trace.gap == results[0].trace.gap
 
 
+def test_a_start_near_a_known_objective_is_not_certified(problem):
+    """But nothing is lost: a run without a pass, and one that was interrupted, are."""
+    found = solve(problem, tol=1e-3)
+    expected = {"start": found, "objective": found.certificate.primal}
+    again = solve(problem, tol=1e-8, **expected)
+    assert again.converged
+    assert again.trace.passes[0] > 0
+    assert len(again.trace) < len(solve(problem, tol=1e-8, start=found).trace)
+    still = solve(problem, tol=1e-8, max_passes=0, **expected)
+    assert still.certificate.gap == pytest.approx(found.certificate.gap)
+    assert solve(problem, tol=1e-8, objective=0.0).trace.passes[0] == 0
+
+
 def test_warm_start_from_result_state_and_alpha(problem):
     result = solve(problem, tol=1e-8)
     for start in (result, State.start(problem, result.alpha, result.w)):

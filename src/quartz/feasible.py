@@ -10,6 +10,7 @@ import numpy as np
 
 from quartz.arrays import Array
 from quartz.losses.base import is_vector
+from quartz.losses.examples import compiled
 
 if TYPE_CHECKING:
     from quartz.problem import Problem
@@ -28,7 +29,13 @@ def repaired(problem: "Problem", alpha: Array, predictions: Array) -> Array:
     """
     if is_vector(problem.loss):
         return _repaired_in_simplex(problem, alpha)
-    low, high = problem.dual_bounds
+    loss, y, weights, ends = problem.loss, problem.y, problem.weights, problem.dual_bounds
+    if alpha.ndim == 1:
+        given = loss, alpha, predictions, y, weights, ends, CLOSE
+        found = compiled(loss, alpha, lambda kernels: kernels.repair(*given))
+        if found is not None:
+            return found
+    low, high = ends
     room, width = (alpha - low) * (high - alpha), high - low
     np.divide(room, width, out=room, where=width > 0)  # an example of weight 0 has no room
     room[_at_corner(problem, alpha, predictions, room > 0)] = 0.0

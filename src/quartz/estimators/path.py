@@ -132,8 +132,9 @@ def solve_path(
     features, outputs = problem.data.matrix.shape[1], problem.data.m
     for alpha in map(float, alphas):
         problem = problem.with_penalty(*model._penalty(alpha, features, outputs))
-        similar = {"objective": last[-1][1].certificate.primal} if last else {}
-        result = model._solve(problem, _ahead(problem, last, alpha), seed, stop, ends, **similar)
+        similar = last[-1][1].certificate.primal if last else None
+        start = _ahead(problem, last, alpha)
+        result = model._solve(problem, start, seed, stop, ends, objective=similar)
         yield result
         last = [*last[-1:], (alpha, result)]
 

@@ -57,6 +57,23 @@ def shifted_root(loss: Any, a: Array, y: Array, weights: Array, start: float) ->
     return float(kernel(loss, a, y, weights, start, np.arange(a.size)))
 
 
+def repair(
+    loss: Any,
+    alpha: Array,
+    a: Array,
+    y: Array,
+    weights: Array | None,
+    ends: tuple[Array, Array],
+    close: float,
+) -> Array:
+    """What `quartz.feasible.repaired` says, for one output."""
+    out = np.empty(len(alpha))
+    kernel = specialize(_repair, {"loss_function": type(loss).gradient})
+    weights = _UNWEIGHTED if weights is None else weights
+    kernel(loss, alpha, a, y, weights, *ends, close, out)
+    return out
+
+
 @placeholder
 def loss_function(loss: Any, x: Floats, y: Floats) -> Floats:
     """Placeholder: value, gradient or conjugate."""
@@ -198,3 +215,37 @@ def _shifted_slope(
         slope += gradient
         size += abs(gradient)
     return slope, size
+
+
+def _repair(
+    loss: Any,
+    alpha: Array,
+    a: Array,
+    y: Array,
+    weights: Array,
+    low: Array,
+    high: Array,
+    close: float,
+    out: Array,
+) -> None:
+    total = rooms = 0.0
+    for i in range(out.size):
+        total += alpha[i]
+        out[i] = 0.0
+        if low[i] < alpha[i] < high[i]:
+            s = weights[i] if weights.size else 1.0
+            near = close * (1.0 + abs(a[i]))
+            corner = alpha[i] == -s * loss_function(loss, a[i] + near, y[i])
+            if corner:
+                corner = alpha[i] == -s * loss_function(loss, a[i] - near, y[i])
+            if not corner:
+                out[i] = (alpha[i] - low[i]) * (high[i] - alpha[i]) / (high[i] - low[i])
+        rooms += out[i]
+    if abs(total) > rooms:
+        rooms = 0.0
+        for i in range(out.size):
+            out[i] = alpha[i] - (low[i] if total > 0.0 else high[i])
+            rooms += out[i]
+    delta = total / rooms if rooms != 0.0 else 0.0
+    for i in range(out.size):
+        out[i] = min(max(alpha[i] - delta * out[i], low[i]), high[i])

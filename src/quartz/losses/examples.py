@@ -16,7 +16,7 @@ from quartz.losses.base import Loss, is_vector
 _MANY = 100  # examples of a loss over classes, above which compiling its functions pays
 _LARGE = 10_000  # examples of a scalar loss, likewise
 _PART = 8192  # examples of a scalar loss, evaluated together
-_not_compiled: set[type] = set()  # losses that cannot be
+_not_compilable: set[type] = set()  # losses that cannot be
 
 T = TypeVar("T")
 
@@ -40,7 +40,7 @@ def conjugates(loss: Loss, u: Array, y: Array, weights: Array | None = None) -> 
     """
     if weights is None:
         return _evaluated(loss, "conjugate", u, y, None, np.empty(len(u)))
-    found = _compiled(loss, u, lambda kernels: kernels.conjugates(loss, u, y, weights))
+    found = compiled(loss, u, lambda kernels: kernels.conjugates(loss, u, y, weights))
     if found is not None:
         return found
     nonzero = u != 0
@@ -65,9 +65,7 @@ def fenchel_young(
 ) -> FenchelYoung:
     """Losses against conjugates."""
     if a.ndim == 1:
-        found = _compiled(
-            loss, a, lambda kernels: kernels.fenchel_young(loss, a, alpha, y, weights)
-        )
+        found = compiled(loss, a, lambda kernels: kernels.fenchel_young(loss, a, alpha, y, weights))
         if found is not None:
             return FenchelYoung(found[0], *(total / len(a) for total in found[1:]))
     terms, minus = values(loss, a, y, weights), conjugates(loss, -alpha, y, weights)
@@ -82,7 +80,7 @@ def shifted_slope(
     loss: Any, a: Array, y: Array, weights: Array, shift: float
 ) -> tuple[float, float, float]:
     """Sums of s_i phi_i', of its size, and of s_i phi_i'' at all a_i + shift, of a scalar loss."""
-    found = _compiled(loss, a, lambda kernels: kernels.shifted_slope(loss, a, y, weights, shift))
+    found = compiled(loss, a, lambda kernels: kernels.shifted_slope(loss, a, y, weights, shift))
     if found is not None:
         return found
     slopes = weights * loss.gradient(a + shift, y)
@@ -92,7 +90,7 @@ def shifted_slope(
 
 def shifted_root(loss: Loss, a: Array, y: Array, weights: Array, start: float) -> float:
     """The shift where the sum of s_i phi_i'(a_i + shift) changes its sign; nan if there is none."""
-    found = _compiled(loss, a, lambda kernels: kernels.shifted_root(loss, a, y, weights, start))
+    found = compiled(loss, a, lambda kernels: kernels.shifted_root(loss, a, y, weights, start))
     if found is not None:
         return found
     return _root(lambda shift: float(weights @ loss.gradient(a + shift, y)), start)
@@ -117,7 +115,7 @@ def _evaluated(
 ) -> Array:
     """Fill `out` with s_i times a method of the loss for every example."""
     if is_vector(loss) or x.ndim == 1:
-        found = _compiled(loss, x, lambda kernels: kernels.evaluate(loss, name, x, y, weights, out))
+        found = compiled(loss, x, lambda kernels: kernels.evaluate(loss, name, x, y, weights, out))
         if found is not None:
             return found
     function = getattr(loss, name)
@@ -138,14 +136,14 @@ def _weighted(each: Array, weights: Array | None) -> Array:
     return each * (weights if each.ndim == 1 else weights[:, None])
 
 
-def _compiled(loss: Loss, x: Array, call: Callable[[Any], T]) -> T | None:
+def compiled(loss: Loss, x: Array, call: Callable[[Any], T]) -> T | None:
     """What the kernels give; None if there are few examples, or the loss cannot be compiled."""
-    if len(x) <= (_MANY if is_vector(loss) else _LARGE) or type(loss) in _not_compiled:
+    if len(x) <= (_MANY if is_vector(loss) else _LARGE) or type(loss) in _not_compilable:
         return None
     from quartz.kernels import examples as kernels
 
     try:
         return call(kernels)
     except (TypeError, AttributeError):  # a loss for the reference implementation only
-        _not_compiled.add(type(loss))
+        _not_compilable.add(type(loss))
         return None

@@ -186,7 +186,8 @@ class _Run:
         longest_wait: float,
         objective: float | None,
     ) -> None:
-        self._problem, self._state, self._expected = problem, state, objective
+        self._problem, self._state = problem, state
+        self._expected = objective or None  # 0 has no relative gaps
         self._tol, self._began, self._longest_wait = tol, began, longest_wait
         self._estimate_then, self._passes_then = np.inf, 0.0  # at the last certificate
         self._share = 1.0  # of that estimate, which was the gap
@@ -223,7 +224,7 @@ class _Run:
                 if ended is not None:
                     return ended
             elif estimate is not None:
-                show(estimate / abs(self.objective), passes)
+                show(estimate / (abs(self.objective) or np.nan), passes)
             estimate = steps.advance(state, self.wanted(), self.target())
 
     def state_is_finite(self) -> bool:
