@@ -41,11 +41,11 @@ def finite_array(name: str, values: ArrayLike, shape: tuple[int, ...]) -> Array:
         raise ValueError(f"{name} must hold numbers: {error}.") from error
     if array.shape != shape:
         raise ValueError(f"{name} must have shape {shape}, got {array.shape}.")
-    bad = np.argwhere(~np.isfinite(array))
-    if bad.size:
-        where = ", ".join(map(str, bad[0]))
+    if not np.isfinite(array).all():
+        bad = np.argwhere(~np.isfinite(array))[0]
+        where = ", ".join(map(str, bad))
         raise ValueError(
-            f"{name}[{where}] is {array[tuple(bad[0])]}; {name} must be finite. "
+            f"{name}[{where}] is {array[tuple(bad)]}; {name} must be finite. "
             "Remove or impute such entries first."
         )
     return unlocked(array)

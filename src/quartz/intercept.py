@@ -44,7 +44,8 @@ def free_intercept_data(problem: "Problem") -> InterceptBlocks:
     centre = None
     if isinstance(problem.regularizer, L2):  # else z is no linear function of abar
         centre = storage.multiply_transposed(rows.matrix, weights) / problem.n
-    spread = float(np.average(InterceptBlocks(rows, 0.0, centre).norms, weights=weights))
+    centred = InterceptBlocks(rows, 0.0, centre)
+    spread = float(np.average(centred.norms, weights=weights))
     square = (LEAST / rows.m if is_vector(problem.loss) else LEAST) * spread
     bent = _bent_at_zero(problem)
     if bent is not None:
@@ -52,7 +53,7 @@ def free_intercept_data(problem: "Problem") -> InterceptBlocks:
         strength = max(problem.lam, spread / (gamma * problem.n))  # that of acceleration
         wanted = BENT * strength / max(bent, FLATTEST / gamma)
         square = min(max(wanted, square), MOST * spread)
-    return InterceptBlocks(rows, float(np.sqrt(square)) or 1.0, centre, free=True)
+    return centred.with_constant(float(np.sqrt(square)) or 1.0, free=True)
 
 
 def _bent_at_zero(problem: "Problem") -> float | None:

@@ -181,9 +181,9 @@ class Problem:
         """Number of examples."""
         return self.data.n
 
-    @property
+    @cached_property
     def gammas(self) -> Array:
-        """gamma_i = gamma / s_i; infinite for weight 0."""
+        """gamma_i = gamma / s_i; infinite for weight 0. Not to be changed."""
         if self.weights is None:
             return np.full(self.n, float(self.loss.gamma))
         gammas = np.full(self.n, np.inf)

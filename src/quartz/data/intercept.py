@@ -1,5 +1,6 @@
 """Rows with one more column, a constant, and centred ones besides; never stored."""
 
+from copy import copy
 from typing import Self
 
 import numpy as np
@@ -50,6 +51,13 @@ class InterceptBlocks(Blocks):
         self.products = (
             np.empty(0) if centre is None else storage.multiply(self.matrix, self.centre)
         )
+
+    def with_constant(self, constant: float, free: bool) -> Self:
+        """The same rows with another constant; what was found of them stays."""
+        other = copy(self)
+        other.constant, other.free = constant, free
+        other.norms = self.norms + (constant**2 - self.constant**2)
+        return other
 
     def predictions(self, w: Array) -> Array:
         return self.rows.predictions(w[: -self.m]) + self.intercept(w)

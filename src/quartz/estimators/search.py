@@ -3,7 +3,7 @@
 import itertools
 import time
 from copy import copy
-from functools import partial
+from functools import cache, partial
 from threading import Event
 from typing import Any
 
@@ -78,18 +78,23 @@ class AlphaSearch(LinearModel):
         chunks = in_chunks(np.arange(len(self.alphas_)))[::-1]
         pieces = list(itertools.product(chunks, range(len(folds))))
 
-        def run(number: int) -> None:
-            chunk, fold = pieces[number]
+        @cache
+        def prepared(fold: int) -> Any:
             train, test = folds[fold]
             model = copy(self)
             model.__dict__.pop("feature_names_in_", None)  # X has none any more
-            alphas, kept = self.alphas_[chunk], np.bincount(train, minlength=len(y)).astype(float)
+            kept = np.bincount(train, minlength=len(y)).astype(float)
             if weights is not None:
                 kept *= weights
-            problems = model._problems(X, y, kept, alpha=middle(alphas))
-            paths = [solve_path(model, problem, alphas, seed, stop, ends) for problem in problems]
-            rows, targets = X[test], y[test]
+            problems = model._problems(X, y, kept, alpha=middle(self.alphas_))
             held = {name: np.asarray(value)[test] for name, value in routed.scorer.score.items()}
+            return model, problems, X[test], y[test], held
+
+        def run(number: int) -> None:
+            chunk, fold = pieces[number]
+            model, problems, rows, targets, held = prepared(fold)
+            model, alphas = copy(model), self.alphas_[chunk]
+            paths = [solve_path(model, problem, alphas, seed, stop, ends) for problem in problems]
             nothing = not np.any(held.get("sample_weight", 1.0))
             for k, results in zip(chunk, zip(*paths, strict=True), strict=True):
                 if stop.is_set() or time.perf_counter() > ends:

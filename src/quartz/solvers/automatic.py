@@ -121,8 +121,8 @@ class AutomaticSteps:
         problem = self.plan.problem
         if problem.loss.gamma == 0 or problem.n <= problem.data.d:
             return False
-        conditions = self.plan.v / (problem.gammas * problem.n * problem.lam)
-        return bool(np.median(conditions) >= HARD)
+        hard = self.plan.v >= HARD * problem.n * problem.lam * problem.gammas
+        return 2 * int(np.count_nonzero(hard)) >= problem.n
 
     def _choose(self, state: State, passes: float, estimate: float, target: float) -> None:
         method = self._current
