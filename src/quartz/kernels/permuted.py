@@ -38,14 +38,14 @@ def run_epochs(
     visits: float,
     examples: Examples,
     model: Model,
-) -> tuple[int, float]:
+) -> tuple[int, int, float]:
     """One epoch or more, until `visits` are made or the mean gap is at most `wanted`.
 
-    Returns the number of visits and the mean gap. The sum of gaps is updated within a call only and
-    taken anew at its ends: kept for longer it would lose small gaps to cancellation, and then every
-    example would sleep.
+    Returns the numbers of epochs and visits, and the mean gap. The sum of gaps is updated within a
+    call only and taken anew at its ends: kept for longer it would lose small gaps to cancellation,
+    and then every example would sleep.
     """
-    n, visited, mean = order.size, 0, float(np.mean(gaps))
+    n, epochs, visited, mean = order.size, 0, 0, float(np.mean(gaps))
     while True:
         awake = wake(asleep.view(np.uint64), order)
         seed += np.uint64(1)
@@ -53,9 +53,10 @@ def run_epochs(
         threshold = SETTLED * mean if np.isfinite(mean) else -np.inf
         mean += epoch(order[:awake], gaps, naps, asleep, threshold, examples, model) / n
         move_multiplier(examples.rows)
+        epochs += 1
         visited += awake
         if visited >= visits or not mean > wanted:
-            return visited, float(np.mean(gaps))
+            return epochs, visited, float(np.mean(gaps))
 
 
 def wake(words: Array, order: Array) -> int:

@@ -23,7 +23,6 @@ pass. The certificate is computed from scratch, as everywhere, for the better of
 """
 
 from dataclasses import replace
-from itertools import count
 
 import numpy as np
 
@@ -38,6 +37,7 @@ from quartz.solvers.state import State
 INNER_GAP = 3.0  # an outer step ends when the losses' gap is this multiple of kappa/2 ||u - c||^2
 FEW, MANY, MOST = 2, 8, 20  # epochs of an outer step
 STREAK = 3  # outer steps of few epochs after which kappa is halved; after one of many it is doubled
+TOGETHER = 0.1  # passes of short epochs between looks at w, which cost d operations
 LONGEST_NAP = 7  # epochs: the centre moves, so that those who sleep must look again
 WORSE = 2.0  # growth of the gap that ends the momentum
 LOOSER = 1.1  # growth of the inner gap allowed after each outer step that was good
@@ -66,7 +66,7 @@ class ProximalPoints:
     """
 
     primal: PrimalPoint = "best"
-    most_epochs: int | None = None  # of an outer step
+    most_epochs: float = np.inf  # of an outer step, or a few more
 
     def __init__(self, epochs: Epochs) -> None:
         self._epochs = epochs
@@ -99,12 +99,13 @@ class ProximalPoints:
         shift = self._without_intercept(self.kappa * self._centre)
         shifted = (self._combination + shift) / problem.lam
         inner = replace(state, abar=shifted)
-        enough = -np.inf
-        for epochs in count(1):
-            gap = self._epochs.run(inner, enough, passes=0.0)
+        epochs, enough, passes = 0, -np.inf, 0.0
+        while True:
+            gap = self._epochs.run(inner, enough, passes)
+            epochs += self._epochs.epochs
             w = problem.conjugate_point(shifted)
-            enough = self._enough(w)
-            if not gap > max(enough, self._rounding) or epochs == self.most_epochs:
+            enough, passes = self._enough(w), TOGETHER
+            if not gap > max(enough, self._rounding) or epochs >= self.most_epochs:
                 break
             if inner.visited >= state.most_visited:
                 break

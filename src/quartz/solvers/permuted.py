@@ -40,6 +40,8 @@ class PermutedEpochs:
     ----------
     plan : Plan
         That of the serial uniform sampling, with theta = 0: the theorem promises nothing here.
+    epochs : int
+        How many the last `run` did.
     """
 
     primal: PrimalPoint = "conjugate"
@@ -85,7 +87,7 @@ class PermutedEpochs:
         vectors: LazyVectors | DenseVectors = LazyVectors(abar, empty)
         if not self._separable:
             vectors = DenseVectors(abar, np.empty_like(abar), empty)
-        visited, mean = self._kernel(
+        self.epochs, visited, mean = self._kernel(
             self._order,
             self._rng.integers(2**63, dtype=np.uint64),
             self._gaps,

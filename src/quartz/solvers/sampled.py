@@ -49,6 +49,8 @@ class SampledSteps:
         next(chunks(self.plan, state, self._rng, self._chunk, self._engine, tracked))
         state.multiplier = self.plan.problem.next_multiplier(state.multiplier, state.abar)
 
+    epochs = 1  # that a `run` does
+
     def run(self, state: State, wanted: float, passes: float) -> float:
         """Advance by a chunk; return the losses' part of the gap at z, by one pass in order."""
         problem, multiplier = self.plan.problem, state.multiplier
