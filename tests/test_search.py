@@ -104,6 +104,21 @@ def test_a_class_may_be_missing_in_a_fold():
     model = QuartzClassifierCV("multinomial", alphas=[0.1], cv=folds).fit(sp.csr_array(X), y)
     np.testing.assert_array_equal(model.scores_, [[0.0, 0.0]])
     np.testing.assert_array_equal(model.classes_, [0, 1, 2])
+    # which some scores refuse
+    model.set_params(scoring="neg_log_loss", cv=[*folds, (np.arange(1, 150, 2), np.arange(150))])
+    with pytest.warns(UserWarning, match=r"2 of 3 scores are nan and left out \(.*label"):
+        model.fit(X, y)
+    assert model.best_score_ == model.scores_[0, 2]
+
+
+def test_the_quick_score_is_that_of_scikit_learn():
+    X, y = load_iris(return_X_y=True)
+    names, weights = np.array(["c", "a", "b"])[y], np.arange(150.0)
+    model = QuartzClassifierCV(alphas=[0.1, 1.0], random_state=0)
+    quick = clone(model).fit(X, names, sample_weight=weights)
+    slow = clone(model).set_params(scoring="accuracy").fit(X, names, sample_weight=weights)
+    np.testing.assert_allclose(quick.scores_, slow.scores_)
+    assert len(np.unique(quick.scores_)) > 2
 
 
 def test_limits_lose_nothing():
@@ -136,7 +151,7 @@ def test_an_unfinished_search_takes_the_best_of_what_there_is():
         model.scores_ = np.array(scores)
         model.relative_gaps_ = 0 * model.scores_
         with pytest.warns(ConvergenceWarning, match="cut off"):
-            model._choose()
+            model._choose("")
         assert model.alpha_ == alpha
 
 
@@ -216,6 +231,9 @@ def test_folds_in_any_form():
     for folds in (splits, masks, iter(splits)):
         found = QuartzRegressorCV(alphas=[1e-3, 1e-5], cv=folds, random_state=0).fit(X, y)
         np.testing.assert_array_equal(found.scores_, expected)
+    with sklearn.config_context(enable_metadata_routing=True):
+        found = QuartzRegressorCV(alphas=[1e-3, 1e-5], cv=iter(splits), random_state=0).fit(X, y)
+    np.testing.assert_array_equal(found.scores_, expected)
     with pytest.raises(ValueError, match="gives no folds"):
         clone(model).set_params(cv=[]).fit(X, y)
 

@@ -24,6 +24,15 @@ def nonnegative(name: str, value: float, remedy: str) -> float:
     return float(value)
 
 
+def share(name: str, value: float, remedy: str) -> float:
+    """Return `value` as a float if it is a number from 0 to below 1."""
+    if not _is_number(value) or not 0 <= value < 1:
+        raise ValueError(
+            f"{name} must be a number from 0 to below 1, got {_plain(value)!r}. {remedy}"
+        )
+    return float(value)
+
+
 def count(name: str, value: int, low: int, high: int | None, remedy: str) -> int:
     """Return `value` as an int if it is a whole number in [`low`, `high`]."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)

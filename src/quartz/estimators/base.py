@@ -62,10 +62,12 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         ends = self._deadline()
         problems = self._problems(*self._validated(X, y, sample_weight))
         seed, starts, stop, count = self._seed(), self._starts(problems), Event(), len(problems)
+        points = [np.zeros(problem.data.d) for problem in problems]  # so far, for callbacks
 
         def run(k: int) -> Result:
             def fitted(certificate: Any) -> Any:
-                return self._coefficients([problems[k]], [certificate.w])
+                points[k] = certificate.w
+                return self._coefficients(problems, points)
 
             with task.run(k, fitted) as callback:
                 options = {"callback": callback, "progress": bool(self.verbose) and count == 1}
@@ -78,7 +80,10 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _deadline(self) -> float:
-        return time.perf_counter() + (np.inf if self.max_seconds is None else self.max_seconds)
+        seconds = np.inf if self.max_seconds is None else self.max_seconds
+        if seconds != np.inf:
+            seconds = checks.nonnegative("max_seconds", seconds, "None is no limit.")
+        return time.perf_counter() + seconds
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31 - 1))

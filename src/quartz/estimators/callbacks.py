@@ -7,7 +7,6 @@ parts: one with a task for each piece of the search, and the last fit.
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 try:
@@ -60,18 +59,16 @@ class Task:
             yield self._certified(fitted)
         else:
             with self.part(k, "output") as part:
-                yield part._certified(None)
+                yield part._certified(fitted)
 
-    def _certified(self, fitted: Callable[[Any], Any] | None) -> Callable[[Any, Any], bool]:
+    def _certified(self, fitted: Callable[[Any], Any]) -> Callable[[Any, Any], bool]:
         def callback(state: Any, certificate: Any) -> bool:
             if self._context is None:
                 return False
             step = self._context.subcontext("certificate")
             step.call_on_fit_task_begin(**self._arguments)
-            attributes = None if fitted is None else partial(fitted, certificate)
-            return bool(
-                step.call_on_fit_task_end(**self._arguments, reconstruction_attributes=attributes)
-            )
+            attributes = {"reconstruction_attributes": fitted(certificate)}
+            return bool(step.call_on_fit_task_end(**self._arguments, **attributes))
 
         return callback
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from quartz import losses, regularizers, samplings
+from quartz import checks, losses, regularizers, samplings
 from quartz.arrays import IntArray
 
 CLASSIFIERS: dict[str, Callable[..., Any]] = {
@@ -22,6 +22,7 @@ REGRESSORS: dict[str, Callable[..., Any]] = {
     "epsilon_insensitive": lambda smoothing, epsilon: losses.EpsilonInsensitive(epsilon),
     "absolute": lambda smoothing, epsilon: losses.Absolute(),
 }
+QUADRATIC = "Without a quadratic part there is no certificate by this method. Try 0.99."
 PENALTIES = ("l2", "elasticnet", "nonnegative", "group")
 SAMPLINGS: dict[str, Any] = {
     "auto": None,
@@ -78,11 +79,7 @@ def penalty_of(
     if not isinstance(name, str):
         return alpha, name
     if name in ("elasticnet", "group"):
-        if not 0 <= l1_ratio < 1:
-            raise ValueError(
-                f"l1_ratio must be at least 0 and below 1, got {l1_ratio!r}: without a quadratic "
-                "part there is no certificate by this method. Try 0.99."
-            )
+        l1_ratio = checks.share("l1_ratio", l1_ratio, QUADRATIC)
         lam, mu = alpha * (1 - l1_ratio), l1_ratio / (1 - l1_ratio)
         if name == "elasticnet":
             return lam, regularizers.ElasticNet(mu)

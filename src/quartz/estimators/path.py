@@ -9,13 +9,12 @@ from threading import Event
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import clone
 
 from quartz import checks
 from quartz.arrays import Array
 from quartz.estimators.base import LinearModel
-from quartz.estimators.threads import in_threads
+from quartz.estimators.threads import in_threads, threads
 from quartz.feasible import nearest_feasible
 from quartz.problem import Problem
 from quartz.solvers import Result
@@ -96,7 +95,7 @@ def quartz_path(
     problems = model._problems(*validated, alpha=middle(alphas))
     seed = model._seed()
     count = len(problems)
-    spare = effective_n_jobs(model.n_jobs) > count
+    spare = threads(model.n_jobs) > count
     chunks = in_chunks(alphas) if spare else [alphas]
     tasks: list[Callable[[], list[Result]]] = [
         partial(list, solve_path(model, problem, chunk, seed, stop, ends))
@@ -164,13 +163,16 @@ def middle(alphas: Array) -> float:
 def alpha_grid(model: LinearModel, validated: Any, alphas: Any, eps: float) -> Array:
     """The alphas, falling."""
     if np.ndim(alphas) == 1:
-        grid = np.sort(np.asarray(alphas, dtype=np.float64))[::-1]
+        try:
+            grid = np.sort(np.asarray(alphas, dtype=np.float64))[::-1]
+        except (TypeError, ValueError):
+            grid = np.empty(0)
         if not grid.size or not grid[-1] > 0 or not np.isfinite(grid).all():
             raise ValueError(f"alphas must be positive numbers, got {alphas!r}.")
         return grid
     count = checks.count("alphas", alphas, 2, None, "Or give the alphas themselves.")
-    if not 0 < eps < 1:
-        raise ValueError(f"eps must be between 0 and 1, got {eps!r}.")
+    remedy = "It is the smallest alpha over the largest."
+    eps = checks.share("eps", checks.positive("eps", eps, remedy), remedy)
     X, y, weights = validated
     problems = copy(model)._problems(X, y, weights, alpha=1.0)
     largest = max(_largest(model, problem) for problem in problems) or 1.0  # 0 fits best

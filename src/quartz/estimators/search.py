@@ -61,12 +61,14 @@ class AlphaSearch(LinearModel):
         """
         with fit_task(self, X, y, 2) as task:
             rows, targets, weights = self._validated(X, y, sample_weight)
-            self._search(rows, targets, weights, self._routed(weights, params), task)
-            self._choose()
+            errors = self._search(rows, targets, weights, self._routed(weights, params), task)
+            self._choose(f" ({errors[0]})" if errors else "")
             return self._fit(X, y, sample_weight, task)
 
-    def _search(self, X: Any, y: Any, weights: Array | None, routed: Any, whole: Task) -> None:
-        """Fill `scores_` and `relative_gaps_`, nan where a run is cut off."""
+    def _search(
+        self, X: Any, y: Any, weights: Array | None, routed: Any, whole: Task
+    ) -> list[ValueError]:
+        """Fill `scores_` and `relative_gaps_`, nan where a run is cut off; what scorers refuse."""
         ends, seed, stop = self._deadline(), self._seed(), Event()
         self.alphas_ = alpha_grid(self, (X, y, weights), self.alphas, self.eps)
         folds = self._folds(X, y, routed.splitter.split)
@@ -77,6 +79,7 @@ class AlphaSearch(LinearModel):
         # Small alphas take longest, hence first
         chunks = in_chunks(np.arange(len(self.alphas_)))[::-1]
         pieces = list(itertools.product(chunks, range(len(folds))))
+        errors: list[ValueError] = []
 
         @cache
         def prepared(fold: int) -> Any:
@@ -101,8 +104,12 @@ class AlphaSearch(LinearModel):
                     return
                 model.__dict__.update(model._coefficients(problems, [r.w for r in results]))
                 self.relative_gaps_[k, fold] = max(r.certificate.relative_gap for r in results)
-                if not nothing:
+                if nothing:
+                    continue
+                try:
                     self.scores_[k, fold] = scorer(model, rows, targets, **held)
+                except ValueError as error:  # such as a class that a fold lacks: nan
+                    errors.append(error)
 
         with whole.part(0, "search", len(pieces)) as task:
 
@@ -112,6 +119,7 @@ class AlphaSearch(LinearModel):
 
             runs = [partial(told, number) for number in range(len(pieces))]
             in_threads(runs, self.n_jobs, stop, bool(self.verbose))
+        return errors
 
     def _folds(self, X: Any, y: Any, params: dict[str, Any]) -> list[tuple[Array, Array]]:
         """Training and test examples by their numbers; splitters may give masks."""
@@ -129,13 +137,13 @@ class AlphaSearch(LinearModel):
         default = "accuracy" if is_classifier(self) else "r2"
         return check_scoring(self, scoring=default if self.scoring is None else self.scoring)
 
-    def _choose(self) -> None:
-        """The best mean score; of equal ones the largest alpha."""
+    def _choose(self, why: str) -> None:
+        """The best mean score; of equal ones the largest alpha. `why` some may be nan."""
         ran, known = ~np.isnan(self.relative_gaps_), ~np.isnan(self.scores_)
         name, counts = type(self).__name__, known.sum(axis=1)
         if ran.all() and not known.any():
             raise ValueError(
-                f"{name}: all scores are nan. Choose another scoring, or larger folds."
+                f"{name}: all scores are nan{why}. Choose another scoring, or larger folds."
             )
         # after a limit or Ctrl-C: as many folds as there are
         sums = np.where(known, self.scores_, 0.0).sum(axis=1)
@@ -151,8 +159,8 @@ class AlphaSearch(LinearModel):
             )
         if (ran & ~known).any():
             warn_user(
-                f"{name}: {np.sum(ran & ~known)} of {ran.size} scores are nan and left out. Choose "
-                "another scoring, or larger folds.",
+                f"{name}: {np.sum(ran & ~known)} of {ran.size} scores are nan and left out{why}. "
+                "Choose another scoring, or larger folds.",
                 UserWarning,
             )
         gaps = self.relative_gaps_[ran]
@@ -175,12 +183,13 @@ class AlphaSearch(LinearModel):
 
     def get_metadata_routing(self) -> Any:
         """Who takes which metadata: `fit` itself, the splitter and the scorer."""
+        splitter = self.cv if hasattr(self.cv, "split") else check_cv()  # folds take no metadata
         fit = MethodMapping().add(caller="fit", callee="split")
         score = MethodMapping().add(caller="fit", callee="score")
         return (
             MetadataRouter(owner=self)
             .add_self_request(self)
-            .add(splitter=check_cv(self.cv), method_mapping=fit)
+            .add(splitter=splitter, method_mapping=fit)
             .add(scorer=self._scorer(), method_mapping=score)
         )
 

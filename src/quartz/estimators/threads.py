@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from numbers import Integral
 from threading import Event
 from typing import TypeVar
 
@@ -14,6 +15,15 @@ from quartz.progress import counting_bar
 T = TypeVar("T")
 
 
+def threads(n_jobs: int | None) -> int:
+    """How many threads these are, by joblib's rules."""
+    if n_jobs == 0 or not isinstance(n_jobs, Integral | None):
+        raise ValueError(
+            f"n_jobs must be a number of threads, -1 for all cores, or None, got {n_jobs!r}."
+        )
+    return int(effective_n_jobs(n_jobs))
+
+
 def in_threads(
     tasks: Sequence[Callable[[], T]], n_jobs: int | None, stop: Event, shown: bool = False
 ) -> list[T]:
@@ -24,7 +34,7 @@ def in_threads(
     """
     if len(tasks) == 1:
         return [tasks[0]()]
-    jobs, config = min(effective_n_jobs(n_jobs), len(tasks)), get_config()
+    jobs, config = min(threads(n_jobs), len(tasks)), get_config()
     with threadpool_limits(1), counting_bar(shown, len(tasks)) as count:
 
         def run(task: Callable[[], T]) -> T:
