@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from threading import Event
 
 import numpy as np
 import pytest
@@ -114,9 +115,12 @@ def test_divergence_is_reported_and_never_certified():
     problem = Problem(np.ones((30, 2)), np.arange(30.0), losses.Squared(), lam=1e-3)
     with np.errstate(over="ignore", invalid="ignore"):
         result = solve(problem, Reckless(30, 30), tol=1e-9, max_passes=2000)
-    assert result.status is Status.DIVERGED
-    assert "verify_eso" in result.message
-    assert np.isfinite(result.certificate.gap)
+        rare = {"objective": 1.0, "passes_per_check": 500}  # no certificate before it
+        sudden = solve(problem, Reckless(30, 30), tol=1e-9, max_passes=2000, **rare)
+    for each in (result, sudden):
+        assert each.status is Status.DIVERGED
+        assert "verify_eso" in each.message
+        assert np.isfinite(each.certificate.gap)
 
 
 def test_same_seed_same_trajectory(problem):
@@ -139,6 +143,13 @@ def test_a_start_near_a_known_objective_is_not_certified(problem):
     still = solve(problem, tol=1e-8, max_passes=0, **expected)
     assert still.certificate.gap == pytest.approx(found.certificate.gap)
     assert solve(problem, tol=1e-8, objective=0.0).trace.passes[0] == 0
+    stop = Event()
+    stop.set()
+    stopped = solve(problem, tol=1e-8, stop=stop, **expected)
+    assert stopped.status == Status.INTERRUPTED
+    assert stopped.certificate.gap == pytest.approx(found.certificate.gap)
+    with pytest.raises(ValueError, match="objective must"):
+        solve(problem, objective="one")
 
 
 def test_warm_start_from_result_state_and_alpha(problem):

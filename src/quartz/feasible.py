@@ -29,13 +29,12 @@ def repaired(problem: "Problem", alpha: Array, predictions: Array) -> Array:
     """
     if is_vector(problem.loss):
         return _repaired_in_simplex(problem, alpha)
-    loss, y, weights, ends = problem.loss, problem.y, problem.weights, problem.dual_bounds
-    if alpha.ndim == 1:
-        given = loss, alpha, predictions, y, weights, ends, CLOSE
-        found = compiled(loss, alpha, lambda kernels: kernels.repair(*given))
-        if found is not None:
-            return found
-    low, high = ends
+    low, high = ends = problem.dual_bounds
+    alpha = np.clip(alpha, low, high)
+    given = alpha, predictions, problem.y, problem.weights, ends, CLOSE
+    found = compiled("repair", problem.loss, *given)
+    if found is not None:
+        return found
     room, width = (alpha - low) * (high - alpha), high - low
     np.divide(room, width, out=room, where=width > 0)  # an example of weight 0 has no room
     room[_at_corner(problem, alpha, predictions, room > 0)] = 0.0

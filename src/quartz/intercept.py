@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 BENT = 10.0  # s^2 in multiples of lam over the losses' curvature; between the two below
 LEAST, MOST = 0.1, 1.0  # times the mean squared norm of the centred rows; over m for classes
 FLATTEST = 0.01  # of 1 / gamma, the curvature that is assumed at least
-NEWTON_STEPS, FLAT = 20, 1e-7  # for b, and the slope, over its size, that one more makes 0
+NEWTON_STEPS, FLAT = 20, 1e-12  # for b, and the slope, over its size, that is 0
+NEARLY_FLAT, SHORT = 1e-7, 1e-3  # a slope and a step that are the last
 # For b of classes: solvers bring their own closer and closer, so that few steps are enough
 CLASS_STEPS, FLAT_CLASSES = 10, 1e-9
 
@@ -95,7 +96,9 @@ def _best_of_one(problem: "Problem", a: Array, y: Array, start: float) -> float:
         for _ in range(NEWTON_STEPS):
             slope, size, bend = examples.shifted_slope(loss, a, y, weights, b)
             if abs(slope) <= FLAT * size:
-                return b - slope / bend if bend > 0 else b
+                return b
+            if abs(slope) <= min(NEARLY_FLAT * size, SHORT * bend):
+                return b - slope / bend  # it will be flat there: no need to look
             if not abs(slope) < 0.5 * before:
                 break
             before = abs(slope)

@@ -261,8 +261,42 @@ def test_many_examples_are_evaluated_by_the_same_formulas(loss):
     np.testing.assert_allclose(examples.gradients(loss, a, y, weights), weights * u, rtol=1e-13)
     np.testing.assert_allclose(examples.conjugates(loss, u, y), loss.conjugate(u, y), atol=1e-13)
     np.testing.assert_allclose(examples.conjugates(loss, duals, y, weights), conjugates, atol=1e-13)
+    for each in (None, weights):
+        dual = -u if each is None else -duals
+        gaps, value, conjugate, size = examples.fenchel_young(loss, a, dual, y, each)
+        losses_, minus = (
+            examples.values(loss, a, y, each),
+            examples.conjugates(loss, -dual, y, each),
+        )
+        np.testing.assert_allclose(gaps, losses_ + minus + a * dual, atol=1e-12)
+        expected = np.mean(losses_), np.mean(minus), np.mean(np.abs(minus))
+        np.testing.assert_allclose((value, conjugate, size), expected, rtol=1e-13, atol=1e-15)
     duals[np.flatnonzero(~kept)[0]] = 0.5
     assert np.isinf(examples.conjugates(loss, duals, y, weights)).sum() == 1
+
+
+def test_several_outputs_of_many_weighted_examples():
+    """By NumPy; and one output is still compiled afterwards."""
+    rng = np.random.default_rng(0)
+    loss, n = losses.Huber(), examples._LARGE + 1
+    a, y = rng.normal(size=(2, n, 2))
+    weights = rng.integers(3, size=n).astype(float)
+    alpha = -examples.gradients(loss, a, y, weights)
+    found = examples.fenchel_young(loss, a, alpha, y, weights)
+    columns = [
+        examples.fenchel_young(
+            loss, *(np.ascontiguousarray(x[:, k]) for x in (a, alpha, y)), weights
+        )
+        for k in range(2)
+    ]
+    np.testing.assert_allclose(found.gaps, sum(column.gaps for column in columns), atol=1e-12)
+    assert found.conjugate == pytest.approx(sum(column.conjugate for column in columns))
+    assert not any(key[0] is losses.Huber for key in examples._not_compilable)
+
+
+def test_tiny_weights():
+    u, y, weights = np.array([0.0, -0.5]), np.ones(2), np.array([1e-310, 1.0])
+    assert np.isfinite(examples.conjugates(losses.Logistic(), u, y, weights)).all()
 
 
 @pytest.mark.parametrize("loss", MANY, ids=lambda loss: type(loss).__name__)

@@ -4,7 +4,7 @@ import itertools
 import time
 from copy import copy
 from functools import cache, partial
-from threading import Event
+from threading import Event, Lock
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from quartz.estimators.base import LinearModel, warn_user
 from quartz.estimators.callbacks import Task, fit_task, with_callbacks
 from quartz.estimators.path import alpha_grid, in_chunks, middle, solve_path
 from quartz.estimators.threads import in_threads
+from quartz.problem import Problem
 
 
 class AlphaSearch(LinearModel):
@@ -80,24 +81,26 @@ class AlphaSearch(LinearModel):
         chunks = in_chunks(np.arange(len(self.alphas_)))[::-1]
         pieces = list(itertools.product(chunks, range(len(folds))))
         errors: list[ValueError] = []
+        locks = [Lock() for _ in folds]
 
         @cache
-        def prepared(fold: int) -> Any:
-            train, test = folds[fold]
+        def prepared(fold: int) -> tuple[Any, list[Problem]]:
+            train, _ = folds[fold]
             model = copy(self)
             model.__dict__.pop("feature_names_in_", None)  # X has none any more
             kept = np.bincount(train, minlength=len(y)).astype(float)
             if weights is not None:
                 kept *= weights
-            problems = model._problems(X, y, kept, alpha=middle(self.alphas_))
-            held = {name: np.asarray(value)[test] for name, value in routed.scorer.score.items()}
-            return model, problems, X[test], y[test], held
+            return model, model._problems(X, y, kept, alpha=middle(self.alphas_))
 
         def run(number: int) -> None:
             chunk, fold = pieces[number]
-            model, problems, rows, targets, held = prepared(fold)
-            model, alphas = copy(model), self.alphas_[chunk]
+            with locks[fold]:
+                model, problems = prepared(fold)
+            model, alphas, test = copy(model), self.alphas_[chunk], folds[fold][1]
             paths = [solve_path(model, problem, alphas, seed, stop, ends) for problem in problems]
+            rows, targets = X[test], y[test]
+            held = {name: np.asarray(value)[test] for name, value in routed.scorer.score.items()}
             nothing = not np.any(held.get("sample_weight", 1.0))
             for k, results in zip(chunk, zip(*paths, strict=True), strict=True):
                 if stop.is_set() or time.perf_counter() > ends:

@@ -11,15 +11,16 @@ from quartz.arrays import Array, Floats, IntArray
 from quartz.kernels.compile import specialize
 from quartz.kernels.placeholder import placeholder
 
-FLAT = 1e-13  # a slope, over the sum of its terms' sizes, that is 0
+LEVEL = 1e-13  # a slope, over the sum of its terms' sizes, that is 0
 _UNWEIGHTED = np.empty(0)
-PART = 256  # examples that are summed together
 MOST_STEPS = 200  # outwards for a bracket, and inwards
 
 
-def evaluate(loss: Any, name: str, x: Array, y: Array, weights: Array | None, out: Array) -> Array:
-    """out_i = s_i times the loss's method of that name at x_i."""
-    kernel = specialize(_evaluate, {"loss_function": getattr(type(loss), name)})
+def evaluate(
+    loss: Any, x: Array, y: Array, weights: Array | None, out: Array, method: str
+) -> Array:
+    """out_i = s_i times that method of the loss at x_i."""
+    kernel = specialize(_evaluate, {"loss_function": getattr(type(loss), method)})
     kernel(loss, np.ascontiguousarray(x), y, _UNWEIGHTED if weights is None else weights, out)
     return out
 
@@ -35,11 +36,13 @@ def conjugates(loss: Any, u: Array, y: Array, weights: Array) -> Array:
 def fenchel_young(
     loss: Any, a: Array, alpha: Array, y: Array, weights: Array | None
 ) -> tuple[Array, float, float, float]:
-    """The gaps of all examples; the sums of losses, of conjugates and of conjugates' sizes."""
+    """The gaps of all examples; the means of losses, of conjugates and of conjugates' sizes."""
     methods = {"loss_function": type(loss).value, "loss_conjugate": type(loss).conjugate}
     gaps = np.empty(len(a))
     weights = _UNWEIGHTED if weights is None else weights
-    return gaps, *specialize(_fenchel_young, methods)(loss, a, alpha, y, weights, gaps)
+    sums = specialize(_fenchel_young, methods)(loss, a, alpha, y, weights, gaps)
+    value, conjugate, size = (float(total) / len(a) for total in sums)
+    return gaps, value, conjugate, size
 
 
 def shifted_slope(
@@ -70,7 +73,7 @@ def repair(
     out = np.empty(len(alpha))
     kernel = specialize(_repair, {"loss_function": type(loss).gradient})
     weights = _UNWEIGHTED if weights is None else weights
-    kernel(loss, alpha, a, y, weights, *ends, close, out)
+    kernel(loss, alpha, a, y, weights, *ends, close, float(alpha.sum()), out)
     return out
 
 
@@ -112,25 +115,32 @@ def _conjugates(loss: Any, u: Array, y: Array, weights: Array, out: Array) -> No
 def _fenchel_young(
     loss: Any, a: Array, alpha: Array, y: Array, weights: Array, gaps: Array
 ) -> tuple[float, float, float]:
-    """Sums of parts are added, so that rounding grows with their number only."""
-    values = conjugates = sizes = 0.0
-    for start in range(0, gaps.size, PART):
-        value_sum = conjugate_sum = size_sum = 0.0
-        for i in range(start, min(start + PART, gaps.size)):
-            s = weights[i] if weights.size else 1.0
-            if s > 0.0:
-                value = s * loss_function(loss, a[i], y[i])
-                conjugate = s * loss_conjugate(loss, -alpha[i] / s, y[i])
-            else:
-                value, conjugate = 0.0, np.inf if alpha[i] != 0.0 else 0.0
-            gaps[i] = value + conjugate + a[i] * alpha[i]
-            value_sum += value
-            conjugate_sum += conjugate
-            size_sum += abs(conjugate)
-        values += value_sum
-        conjugates += conjugate_sum
-        sizes += size_sum
-    return values, conjugates, sizes
+    values = conjugates = sizes = (0.0, 0.0)
+    for i in range(gaps.size):
+        s = weights[i] if weights.size else 1.0
+        if s > 0.0:
+            value = s * loss_function(loss, a[i], y[i])
+            conjugate = s * loss_conjugate(loss, -alpha[i] / s, y[i])
+        else:
+            value, conjugate = 0.0, np.inf if alpha[i] != 0.0 else 0.0
+        gaps[i] = value + conjugate + a[i] * alpha[i]
+        values = _plus(values, value)
+        conjugates = _plus(conjugates, conjugate)
+        sizes = _plus(sizes, abs(conjugate))
+    return _total(values), _total(conjugates), _total(sizes)
+
+
+def _plus(sum_and_lost: tuple[float, float], x: float) -> tuple[float, float]:
+    """Add x; what rounding loses is summed apart."""
+    before, lost = sum_and_lost
+    after = before + x
+    back = after - before
+    return after, lost + ((before - (after - back)) + (x - back))
+
+
+def _total(sum_and_lost: tuple[float, float]) -> float:
+    total, lost = sum_and_lost
+    return total + lost if np.isfinite(total) else total
 
 
 def _slope_and_bend(
@@ -171,7 +181,7 @@ def _shifted_root(
             break
         slope, size = _shifted_slope(loss, a, y, weights, middle, bent)
         slope += constant
-        if abs(slope) <= FLAT * size:
+        if abs(slope) <= LEVEL * size:
             return middle
         if slope < 0.0:
             low, below = middle, slope
@@ -226,11 +236,11 @@ def _repair(
     low: Array,
     high: Array,
     close: float,
+    total: float,
     out: Array,
 ) -> None:
-    total = rooms = 0.0
+    rooms = 0.0
     for i in range(out.size):
-        total += alpha[i]
         out[i] = 0.0
         if low[i] < alpha[i] < high[i]:
             s = weights[i] if weights.size else 1.0

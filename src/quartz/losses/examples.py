@@ -5,7 +5,7 @@ short operations of NumPy would hold up other threads.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
@@ -16,9 +16,7 @@ from quartz.losses.base import Loss, is_vector
 _MANY = 100  # examples of a loss over classes, above which compiling its functions pays
 _LARGE = 10_000  # examples of a scalar loss, likewise
 _PART = 8192  # examples of a scalar loss, evaluated together
-_not_compilable: set[type] = set()  # losses that cannot be
-
-T = TypeVar("T")
+_not_compilable: set[tuple[Any, ...]] = set()  # types of losses, and kernels
 
 
 def values(loss: Loss, a: Array, y: Array, weights: Array | None = None) -> Array:
@@ -40,14 +38,15 @@ def conjugates(loss: Loss, u: Array, y: Array, weights: Array | None = None) -> 
     """
     if weights is None:
         return _evaluated(loss, "conjugate", u, y, None, np.empty(len(u)))
-    found = compiled(loss, u, lambda kernels: kernels.conjugates(loss, u, y, weights))
+    found: Array | None = compiled("conjugates", loss, u, y, weights)
     if found is not None:
         return found
     nonzero = u != 0
     each = np.where(nonzero if u.ndim == 1 else nonzero.any(axis=1), np.inf, 0.0)
     kept = np.flatnonzero(weights)
-    scaled = _weighted(u[kept], 1 / weights[kept])
-    each[kept] = _evaluated(loss, "conjugate", scaled, y[kept], weights[kept], each[kept])
+    s = weights[kept]
+    scaled = u[kept] / (s if u.ndim == 1 else s[:, None])
+    each[kept] = _evaluated(loss, "conjugate", scaled, y[kept], s, np.empty(len(s)))
     return each
 
 
@@ -64,10 +63,10 @@ def fenchel_young(
     loss: Loss, a: Array, alpha: Array, y: Array, weights: Array | None = None
 ) -> FenchelYoung:
     """Losses against conjugates."""
-    if a.ndim == 1:
-        found = compiled(loss, a, lambda kernels: kernels.fenchel_young(loss, a, alpha, y, weights))
+    if not is_vector(loss):
+        found = compiled("fenchel_young", loss, a, alpha, y, weights)
         if found is not None:
-            return FenchelYoung(found[0], *(total / len(a) for total in found[1:]))
+            return FenchelYoung(*found)
     terms, minus = values(loss, a, y, weights), conjugates(loss, -alpha, y, weights)
     mean_loss = float(np.mean(terms))
     products = a * alpha
@@ -80,7 +79,7 @@ def shifted_slope(
     loss: Any, a: Array, y: Array, weights: Array, shift: float
 ) -> tuple[float, float, float]:
     """Sums of s_i phi_i', of its size, and of s_i phi_i'' at all a_i + shift, of a scalar loss."""
-    found = compiled(loss, a, lambda kernels: kernels.shifted_slope(loss, a, y, weights, shift))
+    found: tuple[float, float, float] | None = compiled("shifted_slope", loss, a, y, weights, shift)
     if found is not None:
         return found
     slopes = weights * loss.gradient(a + shift, y)
@@ -90,7 +89,7 @@ def shifted_slope(
 
 def shifted_root(loss: Loss, a: Array, y: Array, weights: Array, start: float) -> float:
     """The shift where the sum of s_i phi_i'(a_i + shift) changes its sign; nan if there is none."""
-    found = compiled(loss, a, lambda kernels: kernels.shifted_root(loss, a, y, weights, start))
+    found: float | None = compiled("shifted_root", loss, a, y, weights, start)
     if found is not None:
         return found
     return _root(lambda shift: float(weights @ loss.gradient(a + shift, y)), start)
@@ -105,20 +104,19 @@ def _root(rising: Callable[[float], float], start: float) -> float:
     for _ in range(200):
         high = start + width
         if rising(high) * here <= 0:
-            return float(brentq(rising, low, high, xtol=1e-15, rtol=1e-15, maxiter=500))
+            return float(brentq(rising, low, high, xtol=1e-300, rtol=1e-15, maxiter=500))
         low, width = high, 4 * width
     return np.nan
 
 
 def _evaluated(
-    loss: Loss, name: str, x: Array, y: Array, weights: Array | None, out: Array
+    loss: Loss, method: str, x: Array, y: Array, weights: Array | None, out: Array
 ) -> Array:
     """Fill `out` with s_i times a method of the loss for every example."""
-    if is_vector(loss) or x.ndim == 1:
-        found = compiled(loss, x, lambda kernels: kernels.evaluate(loss, name, x, y, weights, out))
-        if found is not None:
-            return found
-    function = getattr(loss, name)
+    found: Array | None = compiled("evaluate", loss, x, y, weights, out, method=method)
+    if found is not None:
+        return found
+    function = getattr(loss, method)
     if is_vector(loss):
         for i, pair in enumerate(zip(x, y, strict=True)):
             out[i] = function(*pair)
@@ -136,14 +134,19 @@ def _weighted(each: Array, weights: Array | None) -> Array:
     return each * (weights if each.ndim == 1 else weights[:, None])
 
 
-def compiled(loss: Loss, x: Array, call: Callable[[Any], T]) -> T | None:
-    """What the kernels give; None if there are few examples, or the loss cannot be compiled."""
-    if len(x) <= (_MANY if is_vector(loss) else _LARGE) or type(loss) in _not_compilable:
+def compiled(kernel: str, loss: Loss, x: Array, *arguments: Any, **choice: str) -> Any:
+    """What that function of `quartz.kernels.examples` gives.
+
+    None if there are few examples, several outputs of a scalar loss, or no way to compile it.
+    """
+    key = type(loss), kernel, *choice.values()
+    vector = is_vector(loss)
+    if len(x) <= (_MANY if vector else _LARGE) or x.ndim > 1 + vector or key in _not_compilable:
         return None
     from quartz.kernels import examples as kernels
 
     try:
-        return call(kernels)
+        return getattr(kernels, kernel)(loss, x, *arguments, **choice)
     except (TypeError, AttributeError):  # a loss for the reference implementation only
-        _not_compilable.add(type(loss))
+        _not_compilable.add(key)
         return None

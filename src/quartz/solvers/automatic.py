@@ -39,7 +39,9 @@ MANY, MANY_NOT_SMOOTH = 60.0, 200.0  # which are these; losses that are not smoo
 SHARE, SHARE_NOT_SMOOTH = 0.1, 0.3  # of its passes, in which plain ones must regain its gap
 SOON = 1.5  # passes: or are about to
 PATIENCE = 4.0  # growth of the wait after each attempt that did not pay, of the trial if it did
-HARD = 4.0  # median of v_i / (gamma_i n lam), from which plain epochs need not be tried first
+HARD = (
+    4.0  # v_i / (gamma_i n lam) of half the examples, from which plain epochs are not tried first
+)
 MOST_NEWTON_STEPS = 40
 MOST_FIRST_PASSES = 60.0  # what a Newton step for least squares may cost to be taken at once
 SLOWEST = 0.1  # least fall of log(gap) that is assumed over the passes seen

@@ -124,6 +124,8 @@ def solve(
     checks.nonnegative("tol", tol, "It bounds the relative duality gap.")
     interval = 1.0 if passes_per_check is None else passes_per_check
     _check_limits(max_passes, max_seconds, interval)
+    if objective is not None:
+        objective = float(checks.finite_array("objective", objective, ()))
     began = time.perf_counter()
     rng = np.random.default_rng(seed)
     state = _start(problem, start)
@@ -167,6 +169,9 @@ def solve(
             stop.set()
             if run.has_moved() and run.state_is_finite():
                 run.certify(first_point)
+    if not len(run.trace):  # nothing finite was left to certify
+        run.start_anew()
+        run.certify(first_point)
     message = describe(status, run.best, tol, run.trace, _promised(steps) if by_the_book else None)
     best = run.best
     return Result(best.w, best.alpha, best, status, message, run.trace, steps.plan)
@@ -229,6 +234,10 @@ class _Run:
 
     def state_is_finite(self) -> bool:
         return bool(np.isfinite(self._state.alpha).all() and np.isfinite(self._state.w).all())
+
+    def start_anew(self) -> None:
+        fresh = State.start(self._problem)
+        self._state.w, self._state.alpha, self._state.abar = fresh.w, fresh.alpha, fresh.abar
 
     def has_moved(self) -> bool:
         """Whether the state is newer than the last certificate."""

@@ -91,8 +91,8 @@ class NewtonSteps:
         """Start at `state.w`, or at 0 if that is better, as it can be for small lam."""
         problem = self._problem
         points = problem.completed(state.w), problem.at_zero
-        w, predictions = min(points, key=lambda point: problem.primal_at(*point))
-        self._predictions = predictions.copy()
+        best = min(points, key=lambda point: problem.primal_at(*point))
+        w, self._predictions = (part.copy() for part in best)  # that at 0 is kept by the problem
         self._move(state, w, problem.gradients(self._predictions))
 
     def _move(self, state: State, w: Array, gradients: Array) -> None:
