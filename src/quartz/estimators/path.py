@@ -131,11 +131,10 @@ def solve_path(
     features, outputs = problem.data.matrix.shape[1], problem.data.m
     for alpha in map(float, alphas):
         problem = problem.with_penalty(*model._penalty(alpha, features, outputs))
-        start, similar = _ahead(problem, last, alpha), None
-        if (
-            last and problem.loss.gamma > 0
-        ):  # else a good start may be lost, and take long to regain
-            similar = last[-1][1].certificate.primal
+        start = _ahead(problem, last, alpha)
+        # where the loss is not smooth, a good start may be lost, and takes long to regain
+        smooth = problem.loss.gamma > 0
+        similar = last[-1][1].certificate.primal if last and smooth else None
         result = model._solve(problem, start, seed, stop, ends, objective=similar)
         yield result
         last = [*last[-1:], (alpha, result)]
