@@ -21,6 +21,7 @@ import numpy as np
 from quartz.arrays import Array, Floats
 from quartz.data import Blocks
 from quartz.data.intercept import InterceptBlocks
+from quartz.kernels.passes import subtract_outer
 from quartz.kernels.rows import (
     CsrRows,
     CsrRowsWithIntercept,
@@ -90,7 +91,7 @@ class KernelData:
             return 0.0
         moving = self._free.moving
         abar[-self._m :] = moving[Z_B]
-        abar[: -self._m] -= np.outer(self._centre, moving[T]).ravel()
+        subtract_outer(abar[: -self._m], self._centre, moving[T])
         return moving[BETA].copy() if self._m > 1 else float(moving[BETA, 0])
 
 

@@ -36,6 +36,11 @@ def squared_multiply(X: Matrix, x: Array) -> Array:
     return out
 
 
+def subtract_outer(total: Array, x: Array, y: Array) -> None:
+    """Total -= x (x) y, flat, without a temporary vector."""
+    specialize(_subtract_outer, {})(total, x, y)
+
+
 def is_canonical(X: Matrix) -> bool:
     """Whether a CSR matrix has sorted columns in range, no duplicates, and finite nonzeros only."""
     return bool(specialize(_is_canonical, {})(X.indptr, X.indices, X.data, X.shape[1]))
@@ -76,6 +81,12 @@ def _is_canonical(indptr: Array, indices: Array, data: Array, width: int) -> boo
                 return False
             previous = indices[k]
     return True
+
+
+def _subtract_outer(total: Array, x: Array, y: Array) -> None:
+    for j in range(x.size):
+        for k in range(y.size):
+            total[j * y.size + k] -= x[j] * y[k]
 
 
 def _squared_distance(x: Array, y: Array) -> float:

@@ -37,7 +37,8 @@ from quartz.solvers.state import State
 INNER_GAP = 3.0  # an outer step ends when the losses' gap is this multiple of kappa/2 ||u - c||^2
 FEW, MANY, MOST = 2, 8, 20  # epochs of an outer step
 STREAK = 3  # outer steps of few epochs after which kappa is halved; after one of many it is doubled
-TOGETHER = 0.1  # passes of short epochs between looks at w, which cost d operations
+# Passes of short epochs between looks at w, at least and at most; a look costs about d / 25 visits
+TOGETHER, MOST_TOGETHER, LOOK = 0.1, 0.5, 0.04
 LONGEST_NAP = 7  # epochs: the centre moves, so that those who sleep must look again
 WORSE = 2.0  # growth of the gap that ends the momentum
 LOOSER = 1.1  # growth of the inner gap allowed after each outer step that was good
@@ -78,6 +79,8 @@ class ProximalPoints:
         self._largest = float(curvatures.max())  # beyond it kappa conditions no better
         self.kappa = max(self._wanted_strength(curvatures) - problem.lam, 0.0)
         self._accuracy = self._first_accuracy()
+        look = LOOK * problem.data.d / problem.n
+        self._together = min(max(TOGETHER, look), MOST_TOGETHER)
         self._centre = self._previous = np.empty(0)
         self._combination = np.empty(0)  # 1/n sum_i A_i alpha_i
         regularizers.weakened(problem.regularizer, 0.5)  # refuses one that cannot be
@@ -104,7 +107,7 @@ class ProximalPoints:
             gap = self._epochs.run(inner, enough, passes)
             epochs += self._epochs.epochs
             w = problem.conjugate_point(shifted)
-            enough, passes = self._enough(w), TOGETHER
+            enough, passes = self._enough(w), self._together
             if not gap > max(enough, self._rounding) or epochs >= self.most_epochs:
                 break
             if inner.visited >= state.most_visited:
