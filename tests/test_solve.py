@@ -92,11 +92,11 @@ def test_interrupt_before_the_first_certificate(problem, monkeypatch):
 
     real, calls = driver.certify, []
 
-    def certify_once_interrupted(*arguments):
+    def certify_once_interrupted(*arguments, **options):
         calls.append(1)
         if len(calls) == 1:
             raise KeyboardInterrupt
-        return real(*arguments)
+        return real(*arguments, **options)
 
     monkeypatch.setattr(driver, "certify", certify_once_interrupted)
     result = solve(problem)

@@ -87,6 +87,7 @@ def certify(
     primal: PrimalPoint = "best",
     multiplier: Floats | None = None,
     abar: Array | None = None,
+    enough: float = -np.inf,
 ) -> Certificate:
     """Certify the dual point `alpha` with a primal point.
 
@@ -98,12 +99,14 @@ def certify(
     w : ndarray of shape (d,), optional
         The averaged primal point of Algorithm 1, if there is one.
     primal : {"best", "quartz", "conjugate"}
-        Certify `w`, z = grad g*(abar), or the one of the two with the smaller P.
+        Certify `w`, z = grad g*(abar), or the one of the two with the smaller P (see `enough`).
     multiplier : float or ndarray of shape (m,), optional
         Where the search for the best free intercept begins, that of centred rows.
     abar : ndarray of shape (d,), optional
         Roughly that of `alpha`. With a free intercept z is taken from it, which saves a pass: the
         duals are yet to be repaired.
+    enough : float
+        A relative gap that is small enough: if `w` has it, "best" does not look at z.
 
     Raises
     ------
@@ -117,16 +120,19 @@ def certify(
     alpha = checks.finite_array("alpha", alpha, problem.data.dual_shape)
     if w is not None:
         w = checks.finite_array("w", w, (problem.data.d,))
-    if abar is None or problem.intercept != "free":
+    free = problem.intercept == "free"
+    if abar is None or not free:
         abar = problem.abar(alpha)
-    points: dict[Literal["quartz", "conjugate"], Array] = {}
-    if w is not None and primal != "conjugate":
-        points["quartz"] = w.copy()  # solvers go on with theirs
-    if primal != "quartz":
-        points["conjugate"] = problem.conjugate_point(abar).copy()
-    predicted = {name: problem.completed(point, multiplier) for name, point in points.items()}
-    if problem.intercept == "free":
-        alpha = repaired(problem, alpha, next(iter(predicted.values()))[1])
+
+    def predicted(point: Array) -> tuple[Array, Array]:
+        return problem.completed(point.copy(), multiplier)
+
+    name: Literal["quartz", "conjugate"] = "quartz"
+    if w is None or primal == "conjugate":
+        name, w = "conjugate", problem.conjugate_point(abar)
+    first = predicted(w)
+    if free:
+        alpha = repaired(problem, alpha, first[1])
         abar = problem.abar(alpha)
     else:
         alpha = alpha.copy()  # solvers go on with theirs
@@ -147,8 +153,10 @@ def certify(
             alpha=alpha,
         )
 
-    candidates = [at(name, *pair) for name, pair in predicted.items()]
-    best = min(candidates, key=lambda certificate: certificate.primal)
+    best = at(name, *first)
+    if name == "quartz" and primal == "best" and not best.relative_gap <= enough:
+        other = at("conjugate", *predicted(problem.conjugate_point(abar)))
+        best = min(best, other, key=lambda certificate: certificate.primal)
     if best.gap < -1e-9 * (abs(best.primal) + abs(best.dual)):
         raise LawError(
             f"P = {best.primal:.6g} is below D = {best.dual:.6g}, which weak duality forbids: a "

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quartz import checks
-from quartz.arrays import Array, Floats
+from quartz.arrays import Array, Floats, IntArray
 from quartz.data import Blocks, KroneckerBlocks, RowBlocks, as_blocks
 from quartz.data.intercept import InterceptBlocks
 from quartz.feasible import domain
@@ -245,9 +245,13 @@ class Problem:
         weights = np.ones(1) if self.weights is None else self.weights
         return self.data.per_example(np.broadcast_to(weights, self.n)) * each
 
-    def conjugates(self, alpha: Array) -> Array:
-        """(s_i phi_i)*(-alpha_i) = s_i phi_i*(-alpha_i / s_i) for every example."""
-        return examples.conjugates(self.loss, -alpha, self.y, self.weights)
+    def conjugates(self, alpha: Array, some: IntArray | None = None) -> Array:
+        """(s_i phi_i)*(-alpha_i) = s_i phi_i*(-alpha_i / s_i) for every example, or for some."""
+        y, weights = self.y, self.weights
+        if some is not None:
+            alpha, y = alpha[some], y[some]
+            weights = None if weights is None else weights[some]
+        return examples.conjugates(self.loss, -alpha, y, weights)
 
     def fenchel_young(self, predictions: Array, alpha: Array) -> examples.FenchelYoung:
         """Losses against conjugates, for every example and in the mean."""

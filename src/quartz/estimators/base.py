@@ -132,7 +132,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
 
     def _warn(self, results: list[Result]) -> None:
         """Tell if a certificate misses `tol`."""
-        missed = [result for result in results if not result.converged]
+        missed = [r for r in results if not r.certificate.relative_gap <= self.tol]
         if not missed:
             return
         worst = max(missed, key=lambda result: result.certificate.relative_gap)

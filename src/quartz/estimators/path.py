@@ -1,10 +1,7 @@
-"""Models for many alphas, each started from the last."""
+"""Models for many alphas."""
 
-from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass
-from functools import partial
-from itertools import chain
 from threading import Event
 from typing import Any
 
@@ -14,12 +11,8 @@ from sklearn.base import clone
 from quartz import checks
 from quartz.arrays import Array
 from quartz.estimators.base import LinearModel
-from quartz.estimators.threads import in_threads, threads
-from quartz.feasible import nearest_feasible
+from quartz.estimators.many_alphas import solve_in_levels
 from quartz.problem import Problem
-from quartz.solvers import Result
-
-CHUNK = 5  # alphas that are solved in a row, if several chunks are solved at once
 
 
 @dataclass(frozen=True)
@@ -65,9 +58,8 @@ def quartz_path(
     Parameters
     ----------
     estimator : QuartzClassifier or QuartzRegressor
-        Its parameters count, but for alpha; it is not changed. With more n_jobs than problems
-        (classes or outputs) the path is solved in chunks of 5 alphas at once, each of which starts
-        anew.
+        Its parameters count, but for alpha; it is not changed. With n_jobs, classes or outputs and
+        alphas are solved in threads that share one X; the results are the same for all n_jobs.
     X, y, sample_weight
         As for its `fit`.
     alphas : int or array, default=50
@@ -93,68 +85,19 @@ def quartz_path(
     validated = model._validated(X, y, sample_weight)
     alphas = alpha_grid(model, validated, alphas, eps)
     problems = model._problems(*validated, alpha=middle(alphas))
-    seed = model._seed()
-    count = len(problems)
-    spare = threads(model.n_jobs) > count
-    chunks = in_chunks(alphas) if spare else [alphas]
-    tasks: list[Callable[[], list[Result]]] = [
-        partial(list, solve_path(model, problem, chunk, seed, stop, ends))
-        for chunk in reversed(chunks)  # small alphas take longest, hence first
-        for problem in problems
-    ]
-    runs = in_threads(tasks, model.n_jobs, stop, bool(model.verbose))
-    model._warn([result for results in runs for result in results])
-    by_problem = [list(chain(*runs[k::count][::-1])) for k in range(count)]
-    by_alpha = list(zip(*by_problem, strict=True))
-    fitted = [model._coefficients(problems, [r.certificate.w for r in rs]) for rs in by_alpha]
-    certificates = [[result.certificate for result in results] for results in by_alpha]
+    results = solve_in_levels(model, problems, alphas, model._seed(), stop, ends)
+    model._warn([result for row in results for result in row])
+    fitted = [model._coefficients(problems, [result.w for result in row]) for row in results]
+    certificates = [[result.certificate for result in row] for row in results]
     return Path(
         alphas,
         np.stack([attributes["coef_"] for attributes in fitted]),
         np.stack([attributes["intercept_"] for attributes in fitted]),
         np.array([sum(c.primal for c in row) for row in certificates]),
         np.array([sum(c.gap for c in row) for row in certificates]),
-        np.array([all(result.converged for result in results) for results in by_alpha]),
-        np.array([max(result.trace.passes[-1] for result in results) for results in by_alpha]),
+        np.array([all(c.relative_gap <= model.tol for c in row) for row in certificates]),
+        np.array([max(result.trace.passes[-1] for result in row) for row in results]),
     )
-
-
-def solve_path(
-    model: LinearModel, problem: Problem, alphas: Array, seed: int, stop: Event, ends: float
-) -> Iterator[Result]:
-    """Solve the problem for one alpha after another.
-
-    Each starts where the line through the last two solutions, in log alpha, leads: mostly half the
-    passes of a start at the last one. Parabolas were worse.
-    """
-    last: list[tuple[float, Result]] = []
-    features, outputs = problem.data.matrix.shape[1], problem.data.m
-    for alpha in map(float, alphas):
-        problem = problem.with_penalty(*model._penalty(alpha, features, outputs))
-        start = _ahead(problem, last, alpha)
-        # where the loss is not smooth, a good start may be lost, and takes long to regain
-        smooth = problem.loss.gamma > 0
-        similar = last[-1][1].certificate.primal if last and smooth else None
-        result = model._solve(problem, start, seed, stop, ends, objective=similar)
-        yield result
-        last = [*last[-1:], (alpha, result)]
-
-
-def _ahead(problem: Problem, last: list[tuple[float, Result]], alpha: float) -> Any:
-    """Where to start: none, the last result, or beyond it, inside the domain of the conjugates."""
-    if len(last) < 2:
-        return last[0][1] if last else None
-    (first, before), (second, result) = last
-    t = np.log(alpha / second) / np.log(second / first) if second != first else 0.0
-    duals = nearest_feasible(problem, result.alpha + t * (result.alpha - before.alpha))
-    if np.isinf(problem.conjugates(duals)).any():  # a loss of the user's own may have any domain
-        return result
-    return result.w + t * (result.w - before.w), duals
-
-
-def in_chunks(alphas: Array) -> list[Array]:
-    """Parts that are solved at once, each in a row."""
-    return np.array_split(alphas, -(-len(alphas) // CHUNK))
 
 
 def middle(alphas: Array) -> float:

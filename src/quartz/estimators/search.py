@@ -24,9 +24,12 @@ from sklearn.utils.metadata_routing import (
 from quartz.arrays import Array
 from quartz.estimators.base import LinearModel, warn_user
 from quartz.estimators.callbacks import Task, fit_task, with_callbacks
-from quartz.estimators.path import alpha_grid, in_chunks, middle, solve_path
+from quartz.estimators.many_alphas import solve_path
+from quartz.estimators.path import alpha_grid, middle
 from quartz.estimators.threads import in_threads
 from quartz.problem import Problem
+
+IN_A_ROW = 5  # alphas that are solved one after another
 
 
 class AlphaSearch(LinearModel):
@@ -78,7 +81,8 @@ class AlphaSearch(LinearModel):
         self.scores_ = np.full((len(self.alphas_), len(folds)), np.nan)
         self.relative_gaps_ = np.full_like(self.scores_, np.nan)
         # Small alphas take longest, hence first
-        chunks = in_chunks(np.arange(len(self.alphas_)))[::-1]
+        numbers = np.arange(len(self.alphas_))
+        chunks = np.array_split(numbers, -(-len(numbers) // IN_A_ROW))[::-1]
         pieces = list(itertools.product(chunks, range(len(folds))))
         errors: list[ValueError] = []
         locks = [Lock() for _ in folds]

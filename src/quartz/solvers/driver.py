@@ -128,7 +128,6 @@ def solve(
         objective = float(checks.finite_array("objective", objective, ()))
     began = time.perf_counter()
     rng = np.random.default_rng(seed)
-    state = _start(problem, start)
     if method is None:
         steps = _quartz(
             problem,
@@ -157,6 +156,7 @@ def solve(
     by_the_book = method is None and isinstance(steps, SampledSteps)
     # to certify at first, and after an interruption; a start may bring a w of its own
     first_point: PrimalPoint = steps.primal if by_the_book else "best"
+    state = _start(problem, start, certified=objective is None and first_point == "best")
     state.most_visited = max_passes * problem.n
     longest_wait = np.inf if passes_per_check is None else interval
     run = _Run(problem, state, tol, began, longest_wait, objective)
@@ -217,8 +217,7 @@ class _Run:
             if out or self.is_due(estimate):
                 if not self.state_is_finite():
                     return Status.DIVERGED
-                # a start may bring a w of its own
-                point = steps.primal if len(self.trace) else first_point
+                point = steps.primal if state.iteration else first_point
                 certificate = self.certify(point, estimate)
                 steps.refresh(state, certificate)
                 show(certificate.relative_gap, passes)
@@ -276,7 +275,7 @@ class _Run:
     def certify(self, primal: PrimalPoint, estimate: float | None = None) -> Certificate:
         state = self._state
         point = state.alpha, state.w, primal, state.multiplier, state.abar
-        certificate = certify(self._problem, *point)
+        certificate = certify(self._problem, *point, enough=self._tol)
         passes, seconds = state.visited / self._problem.n, time.perf_counter() - self._began
         self.trace.record(state.iteration, passes, seconds, certificate)
         if len(self.trace) == 1 or certificate.gap < self.best.gap:
@@ -374,15 +373,15 @@ def _check_permuted(
         )
 
 
-def _start(problem: Problem, start: Start) -> State:
+def _start(problem: Problem, start: Start, certified: bool) -> State:
     if isinstance(start, State | Result):
         fits = start.w.shape == (problem.data.d,)  # not if it had another intercept
-        state = State.start(problem, start.alpha, start.w if fits else None)
+        state = State.start(problem, start.alpha, start.w if fits else None, certified)
         if isinstance(start, State):  # its w may lack the intercept
             state.multiplier = start.multiplier
         return state
     if isinstance(start, tuple):
-        return State.start(problem, start[1], start[0])
+        return State.start(problem, start[1], start[0], certified)
     return State.start(problem, start)
 
 

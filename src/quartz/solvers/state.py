@@ -22,11 +22,22 @@ class State:
     multiplier: Floats = 0.0  # of a free intercept: the centre of its proximal term
 
     @classmethod
-    def start(cls, problem: Problem, alpha: Array | None = None, w: Array | None = None) -> "State":
-        """(w^0, alpha^0), by default alpha^0 = 0 and w^0 = grad g*(abar^0)."""
+    def start(
+        cls,
+        problem: Problem,
+        alpha: Array | None = None,
+        w: Array | None = None,
+        certified: bool = False,
+    ) -> "State":
+        """(w^0, alpha^0), by default alpha^0 = 0 and w^0 = grad g*(abar^0).
+
+        If a certificate is the first to come, it brings abar: then that is left 0 where w is given.
+        """
         zeros = np.zeros(problem.data.dual_shape)
         alpha = zeros if alpha is None else _feasible(problem, alpha)
-        abar = problem.abar(alpha)
+        abar = np.zeros(problem.data.d)
+        if w is None or not certified:
+            abar = problem.abar(alpha)
         if w is None:
             w = problem.conjugate_point(abar)
             if problem.intercept == "free":
