@@ -65,6 +65,18 @@ def test_linear_svc(weights, intercept):
     same(ours, theirs, X, y, weights, 1e-3)
 
 
+@pytest.mark.parametrize("class_weight", ["balanced", {0: 2.0, 1: 0.5}])
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("weights", WEIGHTS, ids=["plain", "weighted"])
+def test_linear_svc_has_the_class_weights_of_liblinear(weights, classes, class_weight):
+    X, y = load_iris(return_X_y=True)
+    X, y = X[:130], np.minimum(y, classes - 1)[:130]  # as many of each class need no weights
+    weights = None if weights is None else weights[:130]
+    options = {"C": 0.5, "class_weight": class_weight, "tol": 1e-9}
+    ours = compat.LinearSVC(**options, random_state=0)
+    same(ours, svm.LinearSVC(**options, max_iter=10**6), X, y, weights, 1e-3)
+
+
 @pytest.mark.parametrize("weights", WEIGHTS, ids=["plain", "weighted"])
 def test_regression(weights):
     X, y = load_diabetes(return_X_y=True)

@@ -9,7 +9,10 @@ Change the import, and leave out `solver`, `dual` and whatever else belongs to a
 
 from typing import Any
 
+import numpy as np
+
 from quartz import checks
+from quartz.arrays import Array
 from quartz.estimators import QuartzClassifier, QuartzRegressor
 from quartz.estimators.base import POSITIVE
 
@@ -127,8 +130,8 @@ class LinearSVC(_Defaults, QuartzClassifier):  # type: ignore[misc, override]
         Relative duality gap at which a fit ends.
     fit_intercept : bool, default=True
     class_weight : dict or "balanced", optional
-        With more than two classes each weight counts in all problems; LIBLINEAR gives the rest
-        weight 1.
+        With more than two classes a weight counts where its class is against the rest, as in
+        LIBLINEAR; there the rest has weight 1.
     random_state : int, RandomState or None, default=None
     max_iter : float, default=1000
         Limit for the passes.
@@ -178,6 +181,13 @@ class LinearSVC(_Defaults, QuartzClassifier):  # type: ignore[misc, override]
 
     def _intercept(self) -> Any:
         return "penalized" if self.fit_intercept else None
+
+    def _with_class_weights(
+        self, weights: Array | None, each: Array | None, codes: Array, positive: int | None
+    ) -> Array | None:
+        if each is not None and len(each) > 2:
+            each = np.where(np.arange(len(each)) == positive, each, 1.0)
+        return super()._with_class_weights(weights, each, codes, positive)
 
     def _alpha(self, total_weight: float) -> float:
         if self.loss not in ("squared_hinge", "hinge"):

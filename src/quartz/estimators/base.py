@@ -158,7 +158,10 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     def _linear(self, X: Any) -> Array:
         """X coef_' + intercept_."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=TYPES, reset=False)
+        return self._scores(validate_data(self, X, accept_sparse="csr", dtype=TYPES, reset=False))
+
+    def _scores(self, X: Any) -> Array:
+        """The same for validated X."""
         scores = X @ self.coef_.T
         scores = scores.toarray() if sp.issparse(scores) else np.asarray(scores)
         return np.asarray(scores + self.intercept_)

@@ -184,28 +184,39 @@ class QuartzClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
     ) -> list[Problem]:
         check_classification_targets(y)
         self.classes_, codes = _encoded(y, weights)
-        if self.class_weight is not None:
-            weights = self._times_class_weights(codes, weights)
         loss = loss_of(self.loss, CLASSIFIERS, smoothing=self.smoothing)
         classes, features = len(self.classes_), X.shape[1]
-        outputs = classes if is_vector(loss) else 1
-        if alpha is None:
-            alpha = self._alpha(len(y) if weights is None else weights.sum())
-        lam, g = self._penalty(alpha, features, outputs)
-        common = (loss, lam, g, weights, self._intercept())
+        each = self._class_weights(codes, weights)
+
+        def problem(data: Any, targets: Array, positive: int | None = None) -> Problem:
+            s = self._with_class_weights(weights, each, codes, positive)
+            strength = self._alpha(len(y) if s is None else s.sum()) if alpha is None else alpha
+            lam, g = self._penalty(strength, features, data.m)
+            return Problem(data, targets, loss, lam, g, s, self._intercept())
+
         if is_vector(loss):
-            return [Problem(KroneckerBlocks(X, classes), codes, *common)]
+            return [problem(KroneckerBlocks(X, classes), codes)]
         rows = RowBlocks(X)
         positives = [1] if classes == 2 else range(classes)
-        return [Problem(rows, np.where(codes == k, 1.0, -1.0), *common) for k in positives]
+        return [problem(rows, np.where(codes == k, 1.0, -1.0), k) for k in positives]
 
-    def _times_class_weights(self, codes: Array, weights: Array | None) -> Array:
-        weights = np.ones(len(codes)) if weights is None else weights
+    def _class_weights(self, codes: Array, weights: Array | None) -> Array | None:
+        """One for each class."""
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
             totals = np.bincount(codes, weights)  # weight 2 is the example twice
-            return np.asarray(weights * (totals.mean() / totals)[codes])
+            return np.asarray(totals.mean() / totals)
+        if self.class_weight is None:
+            return None
         each = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_)
-        return np.asarray(weights * each[codes])
+        return np.asarray(each)
+
+    def _with_class_weights(
+        self, weights: Array | None, each: Array | None, codes: Array, positive: int | None
+    ) -> Array | None:
+        """Weights of the examples where one class is against the rest, or where all are."""
+        if each is None:
+            return weights
+        return np.asarray(each[codes] if weights is None else weights * each[codes])
 
     def _coefficients(self, problems: list[Problem], points: list[Array]) -> dict[str, Any]:
         coef, intercept = stacked_coefficients(problems, points)
@@ -220,8 +231,10 @@ class QuartzClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Array:
         """The class with the largest score."""
-        scores = self.decision_function(X)
-        codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self._labels(self._linear(X))
+
+    def _labels(self, scores: Array) -> Array:
+        codes = scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] > 0).astype(int)
         return np.asarray(self.classes_[codes])
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
