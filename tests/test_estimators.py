@@ -26,7 +26,6 @@ from quartz import (
     QuartzClassifier,
     QuartzRegressor,
     losses,
-    quartz_path,
     regularizers,
     samplings,
     solve,
@@ -397,58 +396,6 @@ def test_messages(options, message):
         QuartzClassifier().fit(X, y, sample_weight=np.zeros(150))
 
 
-@pytest.mark.parametrize("loss", ["log_loss", "hinge", "multinomial"])
-def test_a_path_is_as_good_as_single_fits(loss):
-    X, y = iris()
-    model = QuartzClassifier(loss, tol=1e-6, random_state=0)
-    path = quartz_path(model, X, y, alphas=6, eps=1e-2)
-    assert path.converged.all()
-    assert (np.diff(path.alphas) < 0).all()
-    for k, alpha in enumerate(path.alphas):
-        single = clone(model).set_params(alpha=alpha).fit(X, y)
-        assert path.objectives[k] - path.gaps[k] <= single.objective_
-        assert single.objective_ - single.duality_gap_ <= path.objectives[k]
-        assert path.coefs[k].shape == single.coef_.shape
-    assert path.passes[1:].mean() <= 2 * path.passes[0] + 5
-
-
-@pytest.mark.parametrize("classes", [2, 3])
-def test_a_path_over_threads_is_as_good(classes):
-    """In chunks if there are more threads than problems, the same ones for all their numbers."""
-    X, y = iris()
-    X, y = X[y < classes], y[y < classes]
-    model = QuartzClassifier(random_state=0, tol=1e-8)
-    alone, two, four = (
-        quartz_path(clone(model).set_params(n_jobs=jobs), X, y, alphas=12) for jobs in (1, 2, 4)
-    )
-    assert four.converged.all()
-    np.testing.assert_array_equal(four.alphas, alone.alphas)
-    np.testing.assert_allclose(four.objectives, alone.objectives, rtol=1e-7)
-    np.testing.assert_allclose(four.coefs, alone.coefs, atol=1e-3 * np.abs(alone.coefs).max())
-    np.testing.assert_array_equal(two.coefs, four.coefs if classes == 2 else alone.coefs)
-
-
-def test_paths_of_sparse_models_begin_at_zero():
-    X, y = load_diabetes(return_X_y=True)
-    for options in (
-        {"penalty": "elasticnet", "l1_ratio": 0.9},
-        {"penalty": "group", "l1_ratio": 0.5, "groups": np.arange(10) // 2},
-    ):
-        path = quartz_path(QuartzRegressor(tol=1e-8, **options), X, y, alphas=8)
-        # the optimum is 0, and P is strongly convex
-        lam = path.alphas[0] * (1 - options["l1_ratio"])
-        assert 0.5 * lam * np.sum(path.coefs[0] ** 2) <= path.gaps[0] + 1e-12 * path.objectives[0]
-        assert np.abs(path.coefs[0]).max() < 1e-5 * np.abs(path.coefs[-1]).max()
-        assert np.count_nonzero(path.coefs[2]) > 0
-    with pytest.raises(ValueError, match="alphas must be positive"):
-        quartz_path(QuartzRegressor(), X, y, alphas=[0.0, 1.0])
-    with pytest.raises(ValueError, match="alphas must be positive"):
-        quartz_path(QuartzRegressor(), X, y, alphas=[1.0, "one"])
-    for eps in (0, 2, "small"):
-        with pytest.raises(ValueError, match="eps must be"):
-            quartz_path(QuartzRegressor(), X, y, eps=eps)
-
-
 def test_certificates_keep_their_duals():
     """Solvers go on with theirs."""
     X, y = make_classification(200, 20, density=0.5, noise=0.4)
@@ -488,15 +435,3 @@ def test_sparse_coefficients_are_exported(several):
     np.testing.assert_array_equal(
         classifier.to_sklearn().predict(iris()[0]), classifier.predict(iris()[0])
     )
-
-
-def test_weights_decide_the_alphas_of_a_path():
-    X, y = load_diabetes(return_X_y=True)
-    path = quartz_path(QuartzRegressor(), X, y, alphas=3)
-    far, weights = np.vstack([X, 100 * X[:5]]), np.append(np.ones(442), np.zeros(5))
-    weighted = quartz_path(
-        QuartzRegressor(), far, np.append(y, y[:5]), alphas=3, sample_weight=weights
-    )
-    np.testing.assert_allclose(weighted.alphas, path.alphas)
-    flat = quartz_path(QuartzRegressor(penalty="elasticnet"), X, np.ones(442), alphas=3)
-    assert not flat.coefs.any()
