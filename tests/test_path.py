@@ -1,5 +1,9 @@
 """Models for many alphas: each as good as a single fit, the same for any number of threads."""
 
+import os
+import signal
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -60,11 +64,16 @@ def test_most_alphas_of_a_path_need_a_certificate_only():
 
 def test_alphas_of_any_kind():
     X, y = load_iris(return_X_y=True)
-    model = QuartzClassifier("multinomial", random_state=0)
-    for alphas in ([0.1], [0.1, 0.1], [0.1] * 5, [1.0, 0.999, 0.998, 1e-4, 0.997, 0.5, 0.1, 0.1]):
-        path = quartz_path(model, X, y, alphas=alphas)
+    model = QuartzClassifier("multinomial", random_state=0, max_passes=200)
+    uneven = [1.0, 0.999, 0.998, 1e-4, 0.997, 0.5, 0.1, 0.1]
+    one_logarithm = [1.0, 1e-2, np.nextafter(1e-2, 1), 1e-3]
+    assert np.unique(np.log(one_logarithm)).size == 3
+    for alphas in ([0.1], [0.1, 0.1], [0.1] * 5, uneven, one_logarithm, [1e200, 1e-150]):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # 1e-150 takes long
+            path = quartz_path(model, X, y, alphas=alphas)
         np.testing.assert_array_equal(path.alphas, sorted(alphas, reverse=True))
-        assert path.converged.all()
+        assert path.converged[path.alphas > 1e-9].all()
         assert len(path.coefs) == len(path.passes) == len(alphas)
 
 
@@ -76,6 +85,26 @@ def test_a_path_that_is_cut_off():
     assert not path.converged.all()
     relative = path.gaps / path.objectives
     np.testing.assert_array_equal(path.converged, relative <= 1e-4)
+
+
+@pytest.mark.parametrize("function", ["_along", "_without_examples"])
+def test_ctrl_c_between_two_runs_loses_nothing(function, monkeypatch):
+    X, y = make_classification(300, 20, density=0.5)
+    real, calls = getattr(many_alphas, function), []
+
+    def interrupting(*arguments):
+        calls.append(1)
+        if len(calls) == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+        return real(*arguments)
+
+    monkeypatch.setattr(many_alphas, function, interrupting)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        path = quartz_path(QuartzClassifier(random_state=0), X, y, alphas=30)
+    assert len(path.alphas) == 30
+    assert np.isfinite(path.gaps).all()
+    assert path.converged.any()
+    assert not path.converged.all()
 
 
 @given(st.integers(1, 80), st.floats(0, 25), st.booleans())

@@ -75,7 +75,8 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
 
         with whole.part(1, "refit", count) if whole else fit_task(self, X, y, count) as task:
             runs = [partial(run, k) for k in range(count)]
-            results = in_threads(runs, self.n_jobs, stop, bool(self.verbose))
+            alone = count == 1  # then `solve` minds Ctrl-C, and has all threads of BLAS
+            results = [run(0)] if alone else in_threads(runs, self.n_jobs, stop, bool(self.verbose))
         self._keep(problems, results)
         return self
 

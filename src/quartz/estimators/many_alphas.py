@@ -2,8 +2,8 @@
 
 In levels: alphas far apart come first, from the largest to the smallest. Then come those halfway
 between neighbours, again and again: they start on the cubics, in log alpha, through the nearest
-solutions. For smooth losses that is so close that most need a certificate and nothing else. The
-alphas of a level do not depend on each other, and are solved in threads.
+solutions. For smooth losses that is so close that most need a certificate and nothing else. What
+a level consists of, rows or single alphas, does not depend on each other, and is solved in threads.
 """
 
 from collections.abc import Iterator
@@ -23,11 +23,11 @@ from quartz.problem import Problem
 from quartz.progress import counting_bar
 from quartz.solvers import Result
 
-COARSE = 1.0  # distance in log alpha of those that come first, at most
+COARSE = 1.0  # distance in log alpha of those that come first, at most in the mean
 ROW = 3  # of those that are solved in a row, at least
 LONG_ROW = 10  # alphas in a row, at most, for losses that are not smooth
 NEAREST = 4  # solutions that a start is made of, at most
-WILD = 3.0  # sum of their shares' sizes, above which two will do
+WILD = 4.0  # sum of their shares' sizes, above which fewer will do
 
 Solutions = dict[float, tuple[Array, Array]]  # w and the duals, by alpha
 
@@ -46,7 +46,8 @@ def solve_in_levels(
 ) -> list[list[Result]]:
     """Solve all problems for all alphas, which fall; a row of results for each alpha.
 
-    They lack their vectors over the examples, of which there would be too many.
+    They lack their vectors over the examples. The duals of all levels but the last are kept until
+    the end: those of one to four fifths of the alphas.
     """
     for problem in problems:
         if not is_vector(problem.loss):
@@ -107,8 +108,9 @@ def solve_path(
         problem = problem.with_penalty(*model._penalty(alpha, features, outputs))
         start = _along(problem, solutions, alpha)
         # where the loss is not smooth, a good start may be lost, and takes long to regain
-        similar = last.certificate.primal if last and problem.loss.gamma > 0 else None
-        last = model._solve(problem, start, seed, stop, ends, objective=similar)
+        similar = last.certificate.primal if last and problem.loss.gamma > 0 else np.inf
+        expected = {"objective": similar} if np.isfinite(similar) else {}
+        last = model._solve(problem, start, seed, stop, ends, **expected)
         yield last
         solutions[alpha] = last.w, last.alpha
         solutions = dict(list(solutions.items())[-2:])
@@ -130,25 +132,31 @@ def _shares(known: Array, alpha: float) -> Array:
     """What each counts at alpha in the polynomial in log alpha through all (Lagrange's)."""
     x, t = np.log(known), np.log(alpha)
     others = ~np.eye(len(x), dtype=bool)
-    ratios = np.divide(t - x, x[:, None] - x, out=np.ones((len(x), len(x))), where=others)
-    return np.asarray(ratios.prod(axis=1))
+    with np.errstate(all="ignore"):  # two may have one logarithm
+        ratios = np.divide(t - x, x[:, None] - x, out=np.ones((len(x), len(x))), where=others)
+        return np.asarray(ratios.prod(axis=1))
 
 
 def _along(problem: Problem, solutions: Solutions, alpha: float) -> Any:
-    """Where to start: the point of that polynomial, inside the domain of the conjugates."""
-    points = list(solutions.values())
-    if len(points) < 2:
-        return points[0] if points else None
+    """Where to start: the point of that polynomial, inside the domain of the conjugates.
+
+    Or the nearest solution, if the polynomial is wild or the domain has no such point.
+    """
+    if not solutions:
+        return None
+    nearest = solutions[min(solutions, key=lambda known: abs(np.log(known) - np.log(alpha)))]
     shares = _shares(np.array(list(solutions)), alpha)
+    if not np.abs(shares).sum() <= WILD:
+        return nearest
     w, duals = (
         sum(share * vector for share, vector in zip(shares, vectors, strict=True))
-        for vectors in zip(*points, strict=True)
+        for vectors in zip(*solutions.values(), strict=True)
     )
     feasible = nearest_feasible(problem, duals)
     moved = np.flatnonzero((feasible != duals).reshape(problem.n, -1).any(axis=1))
     # to the ends of their domains, which need not belong to these
     if np.isinf(problem.conjugates(feasible, moved)).any():
-        return points[int(np.argmax(shares))]
+        return nearest
     return w, feasible
 
 
@@ -159,7 +167,7 @@ def _levels(alphas: Array, smooth: bool) -> list[list[IntArray]]:
     """
     if not smooth:
         return [np.array_split(np.arange(len(alphas)), -(-len(alphas) // LONG_ROW))]
-    pieces = max(int(np.ceil(np.log(alphas[0] / alphas[-1]) / COARSE)), 1)
+    pieces = max(int(np.ceil((np.log(alphas[0]) - np.log(alphas[-1])) / COARSE)), 1)
     known = np.unique(np.linspace(0, len(alphas) - 1, pieces + 1).round().astype(int))
     levels = [np.array_split(known, max(len(known) // ROW, 1))]
     while (apart := np.diff(known)).max(initial=1) > 1:

@@ -24,6 +24,7 @@ from sklearn.utils.metadata_routing import (
 from quartz.arrays import Array
 from quartz.estimators.base import LinearModel, warn_user
 from quartz.estimators.callbacks import Task, fit_task, with_callbacks
+from quartz.estimators.classifier import QuartzClassifier
 from quartz.estimators.many_alphas import solve_path
 from quartz.estimators.path import alpha_grid, middle
 from quartz.estimators.threads import in_threads
@@ -76,7 +77,8 @@ class AlphaSearch(LinearModel):
         ends, seed, stop = self._deadline(), self._seed(), Event()
         self.alphas_ = alpha_grid(self, (X, y, weights), self.alphas, self.eps)
         folds = self._folds(X, y, routed.splitter.split)
-        quick = self.scoring is None and is_classifier(self)
+        own = getattr(type(self), "predict", None) is not QuartzClassifier.predict
+        quick = self.scoring is None and not own
         scorer = _accuracy if quick else self._scorer()
         self.scores_ = np.full((len(self.alphas_), len(folds)), np.nan)
         self.relative_gaps_ = np.full_like(self.scores_, np.nan)
@@ -105,7 +107,7 @@ class AlphaSearch(LinearModel):
             paths = [solve_path(model, problem, alphas, seed, stop, ends) for problem in problems]
             rows, targets = X[test], y[test]
             held = {name: np.asarray(value)[test] for name, value in routed.scorer.score.items()}
-            nothing = not np.any(held.get("sample_weight", 1.0))
+            nothing = not len(test) or not np.any(held.get("sample_weight", 1.0))
             for k, results in zip(chunk, zip(*paths, strict=True), strict=True):
                 if stop.is_set() or time.perf_counter() > ends:
                     return

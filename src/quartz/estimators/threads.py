@@ -29,11 +29,10 @@ def in_threads(
 ) -> list[T]:
     """Return what the tasks return, in their order; Ctrl-C sets `stop` and lets them end.
 
-    Several tasks have one BLAS thread each, also one after another: with more threads sums come out
+    That holds for one thread, too: the main one only waits, so that nothing is lost between the
+    runs of a task. All tasks have one BLAS thread each: with more threads sums come out
     differently, and results are to be the same for all `n_jobs`.
     """
-    if len(tasks) == 1:
-        return [tasks[0]()]
     jobs, config = min(threads(n_jobs), len(tasks)), get_config()
     with threadpool_limits(1), counting_bar(shown, len(tasks)) as count:
 
@@ -43,8 +42,6 @@ def in_threads(
             count()
             return result
 
-        if jobs == 1:
-            return [run(task) for task in tasks]
         with ThreadPoolExecutor(jobs) as pool:
             futures = [pool.submit(run, task) for task in tasks]
             try:

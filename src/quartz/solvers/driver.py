@@ -76,7 +76,8 @@ def solve(
     primal_step_factor : float
         Multiplies theta in the update of w; infinite gives Prox-SDCA (see :meth:`Plan.of`).
     primal : {"best", "quartz", "conjugate"}
-        Which primal point to certify and return: the averaged w, z = grad g*(abar), or the better.
+        Which primal point to certify and return: the averaged w, z = grad g*(abar), or the better;
+        at the end w if that is good enough for `tol`.
     start : Result, State or array, optional
         Where to begin: a previous result (also of another lam), a state, a pair (w, alpha), or
         dual variables alone.
@@ -236,7 +237,8 @@ class _Run:
 
     def start_anew(self) -> None:
         fresh = State.start(self._problem)
-        self._state.w, self._state.alpha, self._state.abar = fresh.w, fresh.alpha, fresh.abar
+        for name in ("w", "alpha", "abar", "multiplier"):
+            setattr(self._state, name, getattr(fresh, name))
 
     def has_moved(self) -> bool:
         """Whether the state is newer than the last certificate."""
@@ -278,6 +280,8 @@ class _Run:
         certificate = certify(self._problem, *point, enough=self._tol)
         passes, seconds = state.visited / self._problem.n, time.perf_counter() - self._began
         self.trace.record(state.iteration, passes, seconds, certificate)
+        if len(self.trace) == 1:
+            state.abar[:] = certificate.abar  # a start need not have one
         if len(self.trace) == 1 or certificate.gap < self.best.gap:
             self.best = certificate
         if self._problem.intercept == "free":  # they were made feasible
