@@ -294,6 +294,28 @@ def test_callbacks_of_a_search():
     assert names.count("certificate") >= 3
 
 
+def test_predictions_of_ones_own_count():
+    class Contrary(QuartzClassifierCV):
+        def predict(self, X):
+            right = super().predict(X)
+            return np.where(right == self.classes_[0], self.classes_[1], self.classes_[0])
+
+    X, y = load_iris(return_X_y=True)
+    X, y = X[y < 2], y[y < 2]
+    model = Contrary(alphas=[0.1, 0.01], random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.scores_, 0.0)
+
+
+def test_an_empty_fold_is_left_out():
+    X, y = load_iris(return_X_y=True)
+    even = np.arange(150) % 2 == 0
+    folds = [(even, ~even), (even, np.zeros(150, dtype=bool))]
+    model = QuartzClassifierCV(alphas=[0.1, 0.01], cv=folds, random_state=0)
+    with pytest.warns(UserWarning, match="2 of 4 scores are nan and left out"):
+        model.fit(X, y)
+    np.testing.assert_array_equal(np.isnan(model.scores_), [[False, True]] * 2)
+
+
 def test_messages():
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match="alphas must be positive"):
