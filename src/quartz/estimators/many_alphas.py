@@ -47,7 +47,7 @@ def solve_in_levels(
     """Solve all problems for all alphas, which fall; a row of results for each alpha.
 
     They lack their vectors over the examples. The duals of all levels but the last are kept until
-    the end: those of one to four fifths of the alphas.
+    the end, which are up to four fifths of all.
     """
     for problem in problems:
         if not is_vector(problem.loss):
