@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 import warnings
 
 import numpy as np
@@ -96,11 +97,12 @@ def test_ctrl_c_between_two_runs_loses_nothing(function, monkeypatch):
         calls.append(1)
         if len(calls) == 3:
             os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.5)  # until the main thread has seen it
         return real(*arguments)
 
     monkeypatch.setattr(many_alphas, function, interrupting)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
-        path = quartz_path(QuartzClassifier(random_state=0), X, y, alphas=30)
+        path = quartz_path(QuartzClassifier("hinge", random_state=0), X, y, alphas=30)
     assert len(path.alphas) == 30
     assert np.isfinite(path.gaps).all()
     assert path.converged.any()
