@@ -1,9 +1,8 @@
 """Models for many alphas: each as good as a single fit, the same for any number of threads."""
 
-import os
-import signal
 import time
 import warnings
+from threading import Event
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from quartz import QuartzClassifier, QuartzRegressor, quartz_path
 from quartz.data import make_classification
-from quartz.estimators import many_alphas
+from quartz.estimators import many_alphas, threads
 
 
 @pytest.mark.parametrize("loss", ["log_loss", "hinge", "multinomial"])
@@ -91,16 +90,21 @@ def test_a_path_that_is_cut_off():
 @pytest.mark.parametrize("function", ["_along", "_without_examples"])
 def test_ctrl_c_between_two_runs_loses_nothing(function, monkeypatch):
     X, y = make_classification(300, 20, density=0.5)
-    real, calls = getattr(many_alphas, function), []
+    real, calls, pressed = getattr(many_alphas, function), [], Event()
 
-    def interrupting(*arguments):
+    def pressing(*arguments):
         calls.append(1)
         if len(calls) == 3:
-            os.kill(os.getpid(), signal.SIGINT)
+            pressed.set()
             time.sleep(0.5)  # until the main thread has seen it
         return real(*arguments)
 
-    monkeypatch.setattr(many_alphas, function, interrupting)
+    def interrupted_wait(*arguments, **options):
+        pressed.wait()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(many_alphas, function, pressing)
+    monkeypatch.setattr(threads, "wait", interrupted_wait)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         path = quartz_path(QuartzClassifier("hinge", random_state=0), X, y, alphas=30)
     assert len(path.alphas) == 30
