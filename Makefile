@@ -26,7 +26,7 @@ bench: .venv/bench
 
 # The paper's tables and figures: hours, resumable; `make figures FIGURES=--quick` takes minutes.
 figures: $(INSTALLED)
-	$(BIN)/python -m quartz.experiments $(FIGURES)
+	$(BIN)/python -m experiments $(FIGURES)
 
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix .

@@ -4,9 +4,9 @@
         [--limit SECONDS] [--plain-limit SECONDS]
 
 Plain runs have a limit of their own, since many of them would take hours. "default" is
-solve(problem): the automatic choice with Newton steps. The others run with sampling="permuted".
-Runs are timed in turn on one thread, minima of the repeats count, and results that the JSON file
-has are kept.
+solve(problem): the automatic choice with Newton steps. The others run with Permuted(). Runs are
+timed in turn on one thread, minima of the repeats count, and results that the JSON file has are
+kept.
 """
 
 import argparse
@@ -17,8 +17,9 @@ from pathlib import Path
 from threadpoolctl import threadpool_limits
 
 from benchmarks import compare
+from experiments import datasets
 from quartz import Problem, solve
-from quartz.experiments import datasets
+from quartz.methods import Accelerated, Automatic, Permuted
 
 LAMS = {
     "1/n": lambda n: 1 / n,
@@ -27,10 +28,10 @@ LAMS = {
     "1e-8": lambda n: 1e-8,
 }
 MODES = {
-    "plain": {"sampling": "permuted", "acceleration": "off"},
-    "accelerated": {"sampling": "permuted", "acceleration": "on"},
-    "auto": {"sampling": "permuted", "acceleration": "auto"},
-    "default": {},
+    "plain": Permuted(),
+    "accelerated": Accelerated(Permuted()),
+    "auto": Automatic(Permuted()),
+    "default": None,
 }
 TARGETS = (1e-6, 1e-9)
 
@@ -38,22 +39,22 @@ TARGETS = (1e-6, 1e-9)
 def cell(X, y, loss, lam, repeats, limits):
     """{mode: {target: [seconds, passes]}}, without those that missed the target."""
     best = {mode: {} for mode in MODES}
-    for options in MODES.values():  # compiles
-        solve(Problem(X, y, loss, lam), max_passes=3, **options)
+    for method in MODES.values():  # compiles
+        solve(Problem(X, y, loss, lam), method, max_passes=3)
     for target in TARGETS:
         for repeat in range(repeats):
-            for mode, options in MODES.items():
+            for mode, method in MODES.items():
                 before = best[mode].get(f"{target:g}")
                 hopeless = target < max(TARGETS) and f"{max(TARGETS):g}" not in best[mode]
                 if hopeless or (repeat and (before is None or before[0] > 1.0)):
                     continue
                 seconds, result = compare.timed(
-                    lambda mode=mode, options=options, target=target: solve(
+                    lambda mode=mode, method=method, target=target: solve(
                         Problem(X, y, loss, lam),
+                        method,
                         tol=target,
                         max_passes=5000,
                         max_seconds=limits[mode],
-                        **options,
                     )
                 )
                 if result.converged and (before is None or seconds < before[0]):

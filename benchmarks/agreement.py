@@ -20,8 +20,8 @@ from sklearn.svm import SVC, SVR
 from threadpoolctl import threadpool_limits
 
 from benchmarks.compare import timed
+from experiments import datasets
 from quartz import Problem, losses, solve
-from quartz.experiments import datasets
 
 EPSILON = 0.1
 LAMS = {"10/n": lambda n: 10 / n, "1/n": lambda n: 1 / n}
@@ -100,7 +100,7 @@ def cell(X, y, loss, lam, others, tol):
     row = {
         "seconds": seconds,
         "passes": found.trace.passes[-1],
-        "P": certificate.primal,
+        "P": certificate.primal_value,
         "relative gap": certificate.relative_gap,
         "others": {},
     }
@@ -115,8 +115,8 @@ def cell(X, y, loss, lam, others, tol):
         theirs = problem.primal(problem.data.with_intercept(coefficients, intercept))
         row["others"][name] = {
             "seconds": elapsed,
-            "P - ours": theirs - certificate.primal,
-            "P - D": theirs - certificate.dual,
+            "P - ours": theirs - certificate.primal_value,
+            "P - D": theirs - certificate.dual_value,
             "coefficients": float(np.abs(coefficients - w).max()),
             "largest": float(np.abs(w).max()),
             "intercept": abs(intercept - b),

@@ -25,8 +25,9 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks import peers, pictures
+from experiments import datasets
 from quartz import Problem, losses, solve
-from quartz.experiments import datasets
+from quartz.methods import Permuted
 
 TARGETS = (1e-3, 1e-6, 1e-9)
 LOSSES = {
@@ -41,7 +42,7 @@ LAMS = {
     "1/(10n)": lambda n: 0.1 / n,
     "1/(100n)": lambda n: 0.01 / n,
 }
-MODES = {"default": {}, "plain": {"sampling": "permuted", "acceleration": "off"}}
+MODES = {"default": None, "plain": Permuted()}
 QUICK = {"data": ["a9a", "ijcnn1"], "losses": ["squared hinge", "logistic"], "lams": ["1/n"]}
 
 
@@ -53,7 +54,7 @@ def timed(function):
 
 def ours(X, y, loss, lam, tol, mode, seconds=20.0):
     problem = Problem(X, y, loss, lam)
-    return solve(problem, tol=tol, max_passes=1000, max_seconds=seconds, **MODES[mode])
+    return solve(problem, MODES[mode], tol=tol, max_passes=1000, max_seconds=seconds)
 
 
 def dual_of(problem, w):
@@ -111,7 +112,7 @@ def cell(X, y, loss_name, lam, mode, repeats, limit):
     problem = Problem(X, y, loss, lam)
     ours(X, y, loss, lam, 1e-3, mode)  # compiles
     exact = ours(X, y, loss, lam, 1e-11, mode)
-    dual, best = exact.certificate.dual, exact.certificate.relative_gap
+    dual, best = exact.certificate.dual_value, exact.certificate.relative_gap
     curves, tried, failed = {}, {}, {}
     for name, peer in peers.PEERS[loss_name].items():
         try:
@@ -134,7 +135,8 @@ def cell(X, y, loss_name, lam, mode, repeats, limit):
                 tol, fit = best_setting[:2]
                 runs[name, target] = (f"tol={tol:.2g}", lambda fit=fit, tol=tol: fit(tol))
     trace = exact.trace
-    relative = [gap / abs(primal) for gap, primal in zip(trace.gap, trace.primal, strict=True)]
+    values = zip(trace.gaps, trace.primal_values, strict=True)
+    relative = [gap / abs(primal) for gap, primal in values]
     curves["Quartz"] = {"seconds": trace.seconds, "gap": relative}
     return {
         "rows": in_turn(runs, repeats),

@@ -20,8 +20,8 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from benchmarks.compare import timed
+from experiments import datasets
 from quartz import QuartzClassifier, QuartzClassifierCV, QuartzRegressor, compat, quartz_path
-from quartz.experiments import datasets
 
 REPEATS = 3
 
@@ -139,7 +139,7 @@ def _agreement(X, y, ours, theirs, weighted):
         warnings.simplefilter("always")
         seconds, _ = timed(lambda: ours.set_params(n_jobs=2).fit(X, y, sample_weight=s))
         their_seconds, _ = timed(lambda: theirs.fit(Z, y, sample_weight=s))
-    found = primal(ours, ours._problems(X, y, s), theirs.coef_, theirs.intercept_)
+    found = primal(ours, ours.training(X, y, s).problems, theirs.coef_, theirs.intercept_)
     return {
         "seconds": seconds,
         "relative gap": ours.duality_gap_ / ours.objective_,
@@ -198,7 +198,7 @@ def _default(X, y, kind, strength):
         warnings.simplefilter("ignore")
         truth.fit(X, y)
         clone(ours).set_params(max_iter=3).fit(X, y)  # compiles
-    problems = truth._problems(X, y, None)
+    problems = truth.training(X, y).problems
     optimum = truth.objective_ - truth.duality_gap_
     row = {"relative gap of the optimum": truth.duality_gap_ / truth.objective_}
     for who, model, Z in (("quartz", ours, X), ("scikit-learn", theirs, _old(X))):

@@ -14,8 +14,8 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks import compare
 from benchmarks.acceleration import LAMS, MODES
+from experiments import datasets
 from quartz import Problem, losses, solve
-from quartz.experiments import datasets
 
 LOSSES = compare.LOSSES | {"hinge": losses.Hinge()}
 INTERCEPTS = {"without": None, "with": "free"}
@@ -25,22 +25,22 @@ def cell(X, y, loss, lam, target, repeats, seconds):
     """{mode: {"without"/"with": [seconds, passes, P]}}, without those that missed the target."""
     best = {mode: {} for mode in MODES}
     for repeat in range(repeats + 1):  # the first compiles
-        for mode, options in MODES.items():
+        for mode, method in MODES.items():
             for name, intercept in INTERCEPTS.items():
                 before = best[mode].get(name)
                 if repeat > 1 and (before is None or before[0] > 1.0):
                     continue
                 elapsed, result = compare.timed(
-                    lambda options=options, intercept=intercept, repeat=repeat: solve(
+                    lambda method=method, intercept=intercept, repeat=repeat: solve(
                         Problem(X, y, loss, lam, intercept=intercept),
+                        method,
                         tol=target,
                         max_passes=2000 if repeat else 3,
                         max_seconds=seconds,
-                        **options,
                     )
                 )
                 if repeat and result.converged and (before is None or elapsed < before[0]):
-                    found = [elapsed, result.trace.passes[-1], result.certificate.primal]
+                    found = [elapsed, result.trace.passes[-1], result.certificate.primal_value]
                     best[mode][name] = found
     return best
 

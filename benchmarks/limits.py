@@ -15,31 +15,31 @@ import scipy.sparse as sp
 
 from benchmarks.plain_c import plain_epoch
 from benchmarks.timing import best_of, in_turn
-from quartz import Plan, Problem, losses, samplings, solve
-from quartz.experiments import datasets
+from experiments import datasets
+from quartz import Plan, Problem, State, losses, samplings, solve
+from quartz.methods.compiled import CompiledEngine
+from quartz.methods.permuted import Permuted, PermutedEpochs
 from quartz.samplings import IndexSets
-from quartz.solvers import State
-from quartz.solvers.engine import CompiledEngine
-from quartz.solvers.permuted import PermutedEpochs
 
 START_UP = {
     "import quartz": "import quartz",
     "import NumPy, SciPy, Numba": "import numpy, scipy.sparse, numba",
     "import all and solve, cached": (
-        "import numpy as np; from quartz import Problem, losses, solve; "
-        "solve(Problem(np.eye(3), [1., -1., 1.], losses.Logistic(), lam=.1), 'permuted')"
+        "import numpy as np; from quartz import Problem, losses, methods, solve; "
+        "problem = Problem(np.eye(3), [1., -1., 1.], losses.Logistic(), lam=.1); "
+        "solve(problem, methods.Permuted())"
     ),
 }
 
 
 def epoch_of(X, y, loss):
-    """Return a function that does one full epoch, nobody asleep."""
+    """Return a function that does one full epoch, all examples active."""
     problem = Problem(X, y, loss, lam=1 / X.shape[0])
     epochs = PermutedEpochs(problem, np.random.default_rng(0))
     state = State.start(problem)
 
     def epoch():
-        epochs._asleep[:] = 0
+        epochs.reactivate()
         epochs.run(state, wanted=-1.0, passes=1.0)
 
     epoch()
@@ -106,7 +106,7 @@ def memory():
     """Peak beyond X of a solve, against the vectors alpha, v, p, w, z, s and order."""
     X, y = datasets.text_like(400_000, 47_000, 0.0016)
     tracemalloc.start()
-    solve(Problem(X, y, losses.SquaredHinge(), lam=1 / X.shape[0]), "permuted", tol=1e-6)
+    solve(Problem(X, y, losses.SquaredHinge(), lam=1 / X.shape[0]), Permuted(), tol=1e-6)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     vectors = 8 * (4 * X.shape[0] + 3 * X.shape[1])

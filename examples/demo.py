@@ -43,7 +43,7 @@ def train(problem: Problem) -> dict[str, object]:
 
 def compare(problem: Problem, dual: float) -> None:
     """Evaluate scikit-learn's coefficients by our P, against the certified D."""
-    X, y = problem.data.matrix, problem.y
+    X, y = problem.data.storage.matrix, problem.y
     print("\nscikit-learn's LogisticRegression on the same problem, P against the certified D:")
     for solver in ("lbfgs", "liblinear", "newton-cholesky"):
         for tol in (1e-4, 1e-10):
@@ -61,9 +61,9 @@ def draw(results: dict) -> None:
     figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
     for (name, result), style in zip(results.items(), STYLES, strict=True):
         trace, plan = result.trace, result.plan
-        (line,) = axes.semilogy(trace.passes, trace.gap, style, label=name, linewidth=2)
-        if plan.theta > 0:  # the theorem does not cover the default
-            bound = theory.expected_gap(plan.theta, trace.gap[0], np.array(trace.iterations))
+        (line,) = axes.semilogy(trace.passes, trace.gaps, style, label=name, linewidth=2)
+        if plan is not None:  # the theorem does not cover the default
+            bound = theory.expected_gap(plan.theta, trace.gaps[0], np.array(trace.iterations))
             axes.semilogy(trace.passes, bound, style, color=line.get_color(), alpha=0.35)
     axes.set(
         xlabel="passes over the data",
@@ -80,8 +80,8 @@ def main() -> None:
     problem = make_problem()
     print(problem)
     results = train(problem)
-    best = max(results.values(), key=lambda result: result.certificate.dual)
-    compare(problem, best.certificate.dual)
+    best = max(results.values(), key=lambda result: result.certificate.dual_value)
+    compare(problem, best.certificate.dual_value)
     draw(results)
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from quartz import Problem, losses, regularizers, samplings
 from quartz.data import KroneckerBlocks, RowBlocks, StackedBlocks
-from quartz.data.intercept import InterceptBlocks
-from quartz.losses.base import is_vector, target_kind
+from quartz.intercept.blocks import InterceptBlocks
+from quartz.losses.base import abilities
 
 LOSSES = [
     losses.Squared(),
@@ -101,7 +101,7 @@ def make_data(kind, rng, n=N, density=0.5, separable=False):
 
 
 def make_targets(loss, data, rng):
-    kind = target_kind(loss)
+    kind = abilities(loss).targets
     if kind == "class":
         return rng.integers(data.m, size=data.n)
     targets = rng.normal(size=data.dual_shape)
@@ -110,7 +110,7 @@ def make_targets(loss, data, rng):
 
 def make_problem(loss, rng, kind=None, regularizer=None, lam=0.1, weights=None, **options):
     """Random small problem; vector losses get Kronecker data unless `kind` says otherwise."""
-    kind = kind or ("kronecker" if is_vector(loss) else "rows, sparse")
+    kind = kind or ("kronecker" if abilities(loss).vector else "rows, sparse")
     data = make_data(kind, rng, **options)
     return Problem(data, make_targets(loss, data, rng), loss, lam, regularizer, weights)
 
@@ -118,7 +118,7 @@ def make_problem(loss, rng, kind=None, regularizer=None, lam=0.1, weights=None, 
 def feasible_alpha(problem, rng, scale=2.0):
     """Random dual point inside the domain: minus gradients at random predictions."""
     a = rng.normal(scale=scale, size=problem.data.dual_shape)
-    return np.array([-problem.gradient_one(i, a[i]) for i in range(problem.n)])
+    return np.array([-problem.losses.gradient_one(i, a[i]) for i in range(problem.n)])
 
 
 def label(value):

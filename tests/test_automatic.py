@@ -5,15 +5,15 @@ import pytest
 import scipy.sparse as sp
 
 import registry
-from quartz import Problem, certify, data, losses, samplings, solve
-from quartz.solvers import Status, automatic, newton
+from quartz import Problem, Status, certify, data, losses, methods, samplings, solve
+from quartz.methods import automatic, newton
 
 MODES = {
-    "default": {},
-    "permuted, auto": {"sampling": "permuted", "acceleration": "auto"},
-    "permuted, on": {"sampling": "permuted", "acceleration": "on"},
-    "nice, auto": {"sampling": samplings.Nice(2), "acceleration": "auto"},
-    "nice, on": {"sampling": samplings.Nice(2), "acceleration": "on"},
+    "default": None,
+    "permuted, auto": methods.Automatic(methods.Permuted()),
+    "permuted, on": methods.Accelerated(),
+    "nice, auto": methods.Automatic(samplings.Nice(2)),
+    "nice, on": methods.Accelerated(samplings.Nice(2)),
 }
 
 
@@ -27,50 +27,51 @@ def test_default_reaches_the_optimum_of_plain_epochs(loss, g):
     problem = registry.make_problem(loss, np.random.default_rng(5), regularizer=g, lam=0.02)
     tol = 1e-9 if loss.gamma > 0 else 1e-5
     found = solve(problem, tol=tol, max_passes=5000)
-    plain = solve(problem, "permuted", tol=tol, max_passes=20_000)
+    plain = solve(problem, methods.Permuted(), tol=tol, max_passes=20_000)
     assert found.converged, found.message
-    assert found.certificate.dual <= plain.certificate.primal
-    assert plain.certificate.dual <= found.certificate.primal
+    assert found.certificate.dual_value <= plain.certificate.primal_value
+    assert plain.certificate.dual_value <= found.certificate.primal_value
 
 
 @pytest.mark.parametrize("name", registry.SAMPLINGS)
-@pytest.mark.parametrize("acceleration", ["on", "auto"])
-def test_around_every_sampling(name, acceleration):
+@pytest.mark.parametrize("outer", [methods.Accelerated, methods.Automatic])
+def test_around_every_sampling(name, outer):
     problem = registry.make_problem(
         losses.SmoothedHinge(), np.random.default_rng(5), separable=name == "product", lam=1e-3
     )
     sampling = registry.SAMPLINGS[name]
-    found = solve(problem, sampling, tol=1e-7, acceleration=acceleration, max_passes=20_000)
-    plain = solve(problem, "permuted", tol=1e-9, max_passes=20_000)
+    found = solve(problem, outer(sampling), tol=1e-7, max_passes=20_000)
+    plain = solve(problem, methods.Permuted(), tol=1e-9, max_passes=20_000)
     assert found.converged, found.message
     np.testing.assert_allclose(found.w, plain.w, atol=1e-2)
-    assert abs(found.certificate.primal - plain.certificate.primal) < 1e-6
+    assert abs(found.certificate.primal_value - plain.certificate.primal_value) < 1e-6
 
 
-@pytest.mark.parametrize("options", MODES.values(), ids=MODES)
-def test_same_seed_same_trajectory(options):
+@pytest.mark.parametrize("method", MODES.values(), ids=MODES)
+def test_same_seed_same_trajectory(method):
     X, y = data.make_classification(400, 30, density=0.3, seed=1)
     problem = Problem(X, y, losses.Logistic(), lam=1e-6)
-    first, again = (solve(problem, tol=1e-6, seed=7, max_passes=300, **options) for _ in range(2))
-    assert first.trace.gap == again.trace.gap
-    np.testing.assert_array_equal(first.alpha, again.alpha)
+    first, again = (solve(problem, method, tol=1e-6, seed=7, max_passes=300) for _ in range(2))
+    assert first.trace.gaps == again.trace.gaps
+    np.testing.assert_array_equal(first.duals, again.duals)
 
 
 def test_well_conditioned_problems_stay_plain():
     X, y = data.make_classification(400, 30, density=0.3, seed=1)
     problem = Problem(X, y, losses.SquaredHinge(), lam=1.0)
-    found, plain = solve(problem, tol=1e-9), solve(problem, "permuted", tol=1e-9)
-    np.testing.assert_array_equal(found.alpha, plain.alpha)
+    found, plain = solve(problem, tol=1e-9), solve(problem, methods.Permuted(), tol=1e-9)
+    np.testing.assert_array_equal(found.duals, plain.duals)
 
 
 def test_ill_conditioned_problems_are_accelerated_at_once():
     X, y = data.make_classification(400, 30, density=0.3, seed=1)
     problem = Problem(X, y, losses.SmoothedHinge(), lam=1e-4)
     found, accelerated = (
-        solve(problem, "permuted", tol=1e-6, acceleration=how) for how in ("auto", "on")
+        solve(problem, method, tol=1e-6)
+        for method in (methods.Automatic(methods.Permuted()), methods.Accelerated())
     )
     assert accelerated.trace.passes[-1] < automatic.TRIAL
-    np.testing.assert_array_equal(found.alpha, accelerated.alpha)
+    np.testing.assert_array_equal(found.duals, accelerated.duals)
 
 
 def test_ill_conditioned_least_squares_take_a_newton_step_or_two():
@@ -90,8 +91,8 @@ def heavy_tailed():
 
 def test_never_much_worse_than_plain():
     problem = heavy_tailed()
-    plain = solve(problem, "permuted", tol=1e-6)
-    found = solve(problem, "permuted", tol=1e-6, acceleration="auto")
+    plain = solve(problem, methods.Permuted(), tol=1e-6)
+    found = solve(problem, methods.Automatic(methods.Permuted()), tol=1e-6)
     assert found.converged
     assert found.trace.passes[-1] <= 2 * plain.trace.passes[-1]
 
@@ -103,7 +104,7 @@ def test_losses_that_are_not_smooth(loss):
     problem = Problem(X, y, loss, lam=1e-5)
     found = solve(problem, tol=1e-6, max_passes=1000)
     assert found.converged, found.message
-    plain = solve(problem, "permuted", tol=1e-6, max_passes=found.trace.passes[-1])
+    plain = solve(problem, methods.Permuted(), tol=1e-6, max_passes=found.trace.passes[-1])
     assert not plain.converged
 
 
@@ -131,22 +132,21 @@ ADVERSARIAL = adversarial()
 
 
 @pytest.mark.parametrize("case", ADVERSARIAL)
-@pytest.mark.parametrize("options", MODES.values(), ids=MODES)
+@pytest.mark.parametrize("method", MODES.values(), ids=MODES)
 @pytest.mark.parametrize(
     "loss",
     [losses.Squared(), losses.Logistic(), losses.SquaredHinge(), losses.Hinge()],
     ids=repr,
 )
-def test_adversarial_cases_neither_diverge_nor_lie(case, options, loss):
+def test_adversarial_cases_neither_diverge_nor_lie(case, method, loss):
     X, y, lam = ADVERSARIAL[case]
     problem = Problem(X, y, loss, lam)
-    n = problem.n
-    if "sampling" in options and not isinstance(options["sampling"], str) and n < 2:
-        options = options | {"sampling": samplings.Uniform()}
-    result = solve(problem, tol=1e-6, max_passes=400, **options)
+    if problem.n < 2 and method is not None and method.inner == samplings.Nice(2):
+        method = type(method)(samplings.Uniform())
+    result = solve(problem, method, tol=1e-6, max_passes=400)
     assert result.status in (Status.CONVERGED, Status.PASS_LIMIT)
-    again = certify(problem, result.alpha, result.w, primal="quartz")
-    scale = abs(again.primal) + abs(again.dual)
+    again = certify(problem, result.duals, result.w, primal="own")
+    scale = abs(again.primal_value) + abs(again.dual_value)
     assert again.gap == pytest.approx(result.certificate.gap, abs=1e-12 * scale)
     assert again.gap >= -1e-12 * scale
     if result.converged:
@@ -158,21 +158,21 @@ def small(loss=None, lam=1e-5, g=None):
     return Problem(X, y, loss or losses.Logistic(), lam, g)
 
 
-@pytest.mark.parametrize("options", MODES.values(), ids=MODES)
+@pytest.mark.parametrize("method", MODES.values(), ids=MODES)
 @pytest.mark.parametrize("g", [None, registry.regularizers.GroupL2(np.arange(12) % 3, mu=0.1)])
-def test_certificates_stay_as_they_were(options, g):
+def test_certificates_stay_as_they_were(method, g):
     """Those that a callback keeps, and the best one, though the run goes on."""
     problem, kept = small(g=g), []
 
     def callback(state, certificate):
-        kept.append((certificate, state.alpha.copy(), certificate.w.copy()))
+        kept.append((certificate, state.duals.copy(), certificate.w.copy()))
 
-    result = solve(problem, tol=0, max_passes=25, callback=callback, **options)
+    result = solve(problem, method, tol=0, max_passes=25, callback=callback)
     for certificate, alpha, w in kept:
         np.testing.assert_array_equal(certificate.w, w)
-        again = certify(problem, alpha, w, primal="quartz")
+        again = certify(problem, alpha, w, primal="own")
         assert again.gap == pytest.approx(certificate.gap, rel=1e-9, abs=1e-13)
-    again = certify(problem, result.alpha, result.w, primal="quartz")
+    again = certify(problem, result.duals, result.w, primal="own")
     assert again.gap == pytest.approx(result.certificate.gap, rel=1e-9, abs=1e-13)
 
 
@@ -186,13 +186,13 @@ def test_regularizer_that_cannot_be_weakened():
     problem = small(lam=1e-4, g=OwnL2())
     assert solve(problem, tol=1e-3, max_passes=2000).converged
     with pytest.raises(ValueError, match=r"Acceleration needs OwnL2.weakened"):
-        solve(problem, "permuted", acceleration="on")
+        solve(problem, methods.Accelerated())
 
 
 def test_warm_start_keeps_a_primal_point_that_is_not_z():
     problem = small()
-    result = solve(problem, "permuted", acceleration="on", tol=1e-8)
-    assert result.certificate.point == "quartz"
+    result = solve(problem, methods.Accelerated(), tol=1e-8)
+    assert result.certificate.point == "own"
     again = solve(problem, start=result, tol=1e-8)
     assert again.converged
     assert again.trace.passes == [0.0]
@@ -202,9 +202,9 @@ def test_warm_start_of_acceleration_goes_on_from_w():
     """At small lam z is far off, and as a centre it costs several times the passes."""
     X, y = data.make_classification(1500, 300, density=0.05, noise=0.1, seed=1)
     problem = Problem(X, y, losses.SquaredHinge(), lam=1e-4 / 1500)
-    options = {"sampling": "permuted", "acceleration": "auto"}
-    first = solve(problem, tol=1e-6, **options)
-    again = solve(problem, tol=0.5 * first.certificate.relative_gap, start=first, **options)
+    method = methods.Automatic(methods.Permuted())
+    first = solve(problem, method, tol=1e-6)
+    again = solve(problem, method, tol=0.5 * first.certificate.relative_gap, start=first)
     assert again.converged
     assert again.trace.passes[-1] <= 20
 
@@ -239,13 +239,13 @@ def test_plain_epochs_first_where_the_bound_misleads(name):
     X[0] *= 1e4 if name == "outlier" else 1.0
     y = np.where(rng.normal(size=n) > 0, 1.0, -1.0)
     problem = Problem(X, y, losses.Logistic(), lam=1 / n if name == "outlier" else 1e-3 / n)
-    plain = solve(problem, "permuted", tol=1e-5)
-    found = solve(problem, "permuted", tol=1e-5, acceleration="auto")
+    plain = solve(problem, methods.Permuted(), tol=1e-5)
+    found = solve(problem, methods.Automatic(methods.Permuted()), tol=1e-5)
     assert found.trace.passes[-1] <= 1.5 * plain.trace.passes[-1]
 
 
 def test_interrupted_newton_step_leaves_a_pair_that_fits(monkeypatch):
-    from quartz.solvers.newton import NewtonSteps
+    from quartz.methods.newton import NewtonSteps
 
     real, calls = NewtonSteps._move, []
 
@@ -262,16 +262,19 @@ def test_interrupted_newton_step_leaves_a_pair_that_fits(monkeypatch):
 
 
 def test_pass_limit_holds_inside_an_outer_step():
-    for options in MODES.values():
-        result = solve(small(losses.Hinge(), 1e-7), tol=0, max_passes=30, **options)
-        assert result.trace.passes[-1] <= 33, options
+    for method in MODES.values():
+        result = solve(small(losses.Hinge(), 1e-7), method, tol=0, max_passes=30)
+        assert result.trace.passes[-1] <= 33, method
 
 
 def test_refusals():
     problem = small()
     with pytest.raises(ValueError, match=r"Acceleration has a primal point of its own"):
-        solve(problem, samplings.Uniform(), primal="conjugate", acceleration="on")
+        solve(problem, methods.Accelerated(methods.Quartz(primal="conjugate")))
     with pytest.raises(ValueError, match=r"needs option=1"):
-        solve(problem, samplings.Uniform(), option=2, acceleration="auto")
-    message = solve(problem, samplings.Uniform(), acceleration="on", max_passes=3, tol=0).message
+        solve(problem, methods.Automatic(methods.Quartz(option=2)))
+    with pytest.raises(ValueError, match=r"goes around Permuted\(\) or Quartz"):
+        solve(problem, methods.Accelerated(methods.SPDC()))
+    method = methods.Accelerated(samplings.Uniform())
+    message = solve(problem, method, max_passes=3, tol=0).message
     assert "theorem" not in message

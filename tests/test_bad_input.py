@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from quartz import Plan, Problem, certify, losses, regularizers, samplings, solve, theory
+import registry
+from quartz import Plan, Problem, certify, losses, methods, regularizers, samplings, solve, theory
 from quartz.data import KroneckerBlocks, RowBlocks, StackedBlocks, make_classification
 
 X, Y = np.eye(4), np.array([1.0, -1.0, 1.0, -1.0])
@@ -101,18 +102,21 @@ def with_entry(value, sparse):
         (lambda: samplings.DistributedSampling([0, 1], [1, 1, 1]), r"one for each of the 2 parts"),
         (lambda: samplings.verify_eso(samplings.Nice(2), X), r"Nice\(2\).bind\(problem\)"),
         (lambda: samplings.verify_eso(samplings.Serial([1.0]), RowBlocks(X)), r"n = 1 .* data 4"),
-        (lambda: solve(problem(), samplings.Uniform), r"sampling must be a sampling such as"),
-        (lambda: solve(problem(), 0), r"sampling must be a sampling such as"),
+        (lambda: solve(problem(), samplings.Uniform), r"method must be a sampling such as"),
+        (lambda: solve(problem(), 0), r"method must be a sampling such as"),
         (
             lambda: solve(problem(), start=np.full(4, 3.0)),
-            r"alpha\[0\] of the start is 3.0, outside",
+            r"duals\[0\] of the start is 3.0, outside",
         ),
-        (lambda: solve(problem(loss=losses.Hinge()), primal="quartz"), r"w never moves"),
+        (
+            lambda: solve(problem(loss=losses.Hinge()), methods.Quartz(primal="own")),
+            r"w never moves",
+        ),
         (lambda: solve(problem(), max_passes="3"), r"max_passes must be"),
         (lambda: solve(problem(X * 1e200)), r"the squares of row 0 of X overflow. Scale X"),
         (lambda: problem().primal(np.zeros((4, 1))), r"w must have shape \(4,\), got \(4, 1\)"),
         (lambda: problem().dual(np.zeros(3)), r"alpha must have shape \(4,\), got \(3,\)"),
-        (lambda: certify(problem(), np.full(4, np.nan)), r"alpha\[0\] is nan"),
+        (lambda: certify(problem(), np.full(4, np.nan)), r"duals\[0\] is nan"),
         (lambda: problem(y=Y[:, None]), r"Pass y.ravel\(\)"),
         (lambda: problem(y=list("abcd"), loss=losses.Softmax()), r"y must hold numbers"),
         (lambda: problem(y=[1, 2, 3, 1], loss=losses.Softmax()), r"none is 0.*np.unique"),
@@ -150,9 +154,9 @@ def with_entry(value, sparse):
         (lambda: solve(problem(), tol=-1), r"tol must be"),
         (lambda: solve(problem(), max_passes=-1), r"max_passes must be 0 or more, got -1"),
         (lambda: solve(problem(), passes_per_check=0), r"passes_per_check must be"),
-        (lambda: solve(problem(), start=np.ones(3)), r"alpha of the start must have shape \(4,\)"),
+        (lambda: solve(problem(), start=np.ones(3)), r"duals of the start must have shape \(4,\)"),
         (lambda: certify(problem(), np.zeros(4), primal="w"), r"primal must be .* got 'w'"),
-        (lambda: certify(problem(), np.zeros(4), primal="quartz"), r"w must be given"),
+        (lambda: certify(problem(), np.zeros(4), primal="own"), r"w must be given"),
         (lambda: theory.omega_tilde(RowBlocks(X), 1), r"tau must be .* got 1"),
         (lambda: theory.iterations(0.1, 1.0, 0.0), r"eps must be"),
         (lambda: make_classification(10, 5, density=0.0), r"density must be .* got 0.0"),
@@ -227,7 +231,8 @@ def test_huge_weights_do_not_overflow():
     assert problem(weights=[1e308] * 4).weights == pytest.approx(1)
 
 
-def test_missing_step_means_option_2_only():
+def test_a_scalar_loss_without_a_step_works_everywhere():
+    """A numeric step does Option I."""
     from typing import NamedTuple
 
     class NoStep(NamedTuple):
@@ -245,9 +250,19 @@ def test_missing_step_means_option_2_only():
             return u * (0.5 * u + y)
 
     own = problem(loss=NoStep())
-    with pytest.raises(ValueError, match=r"Option I needs NoStep.step.*option=2"):
+    exact = solve(problem(loss=losses.Squared()), tol=1e-9)
+    for method in (None, samplings.Uniform(), methods.Quartz(option=2), methods.Permuted()):
+        found = solve(own, method, tol=1e-9, max_passes=3000)
+        assert found.converged
+        np.testing.assert_allclose(found.w, exact.w, rtol=1e-3, atol=1e-6)
+
+
+def test_a_vector_loss_without_a_step_means_option_2_only():
+    X, y = np.eye(4), [0, 1, 2, 1]
+    own = Problem(X, y, registry.SquaredToClass(), lam=0.1)
+    with pytest.raises(ValueError, match=r"Option I needs SquaredToClass.step.*option=2"):
         solve(own)
-    assert solve(own, option=2).converged
+    assert solve(own, methods.Quartz(option=2)).converged
 
 
 # What looks odd but works
@@ -292,9 +307,10 @@ def test_all_rows_zero():
 def test_zero_weight_example_takes_no_part():
     result = solve(problem(weights=[1, 1, 0, 1]), samplings.Importance(), tol=1e-9)
     assert result.converged
-    assert result.alpha[2] == result.w[2] == 0
+    assert result.duals[2] == result.w[2] == 0
     for option in (1, 2):
-        assert solve(problem(weights=[1, 1, 0, 1]), option=option).converged
+        method = methods.Quartz(option=option)
+        assert solve(problem(weights=[1, 1, 0, 1]), method).converged
 
 
 def test_single_class_and_single_feature():
@@ -307,7 +323,7 @@ def test_other_number_types(dtype):
     assert solve(problem(sp.csr_array(X.astype(dtype)))).converged
 
 
-@pytest.mark.parametrize("sampling", [samplings.Uniform(), "permuted"], ids=str)
+@pytest.mark.parametrize("sampling", [samplings.Uniform(), methods.Permuted()], ids=str)
 def test_labels_in_any_memory(sampling):
     """A column of a table, or a read-only array."""
     table = np.stack([Y, Y], axis=1)
@@ -325,8 +341,8 @@ def test_read_only_matrices_are_shared_and_left_alone(kind):
     for part in parts:
         part.flags.writeable = False
     before = problem(fixed)
-    assert solve(before, "permuted").converged
-    matrix = before.data.matrix
+    assert solve(before, methods.Permuted()).converged
+    matrix = before.data.storage.matrix
     shared = [matrix] if kind is np.array else [matrix.data, matrix.indices, matrix.indptr]
     for part, other in zip(parts, shared, strict=True):
         assert np.shares_memory(part, other)
@@ -341,8 +357,8 @@ def test_other_index_types(dtype):
     """SciPy lets them be set, and the kernels know 32 and 64 bits with a sign only."""
     sparse = sp.csr_array(X)
     sparse.indices = sparse.indices.astype(dtype)
-    expected = solve(problem(sp.csr_array(X)), "permuted").w
-    np.testing.assert_array_equal(solve(problem(sparse), "permuted").w, expected)
+    expected = solve(problem(sp.csr_array(X)), methods.Permuted()).w
+    np.testing.assert_array_equal(solve(problem(sparse), methods.Permuted()).w, expected)
     large = sp.csr_array(np.ones((3000, 100)))  # large enough for the compiled check
     large.indices = large.indices.astype(dtype)
-    assert problem(large, np.ones(3000)).data.matrix.indices.dtype == np.int64
+    assert problem(large, np.ones(3000)).data.storage.matrix.indices.dtype == np.int64

@@ -37,7 +37,7 @@ class {name}(NamedTuple):
 
 SCRIPT = """
 import numpy as np
-from quartz import Problem, solve
+from quartz import Problem, methods, solve
 from quartz.samplings import Uniform
 from {module} import {name}
 result = solve(Problem(np.eye(3), np.ones(3), {name}(), lam=0.1), Uniform(), tol=1e-12)
@@ -249,7 +249,7 @@ def test_closures_are_told_apart():
 
 
 def test_loss_that_cannot_be_compiled_says_what_to_do():
-    from quartz import Problem, losses, solve
+    from quartz import Problem, losses, methods, solve
 
     class Opaque(losses.Squared):
         def step(self, alpha, a, y, q):
@@ -258,4 +258,4 @@ def test_loss_that_cannot_be_compiled_says_what_to_do():
     problem = Problem(np.eye(3), np.ones(3), Opaque(), lam=0.1)
     with pytest.raises(TypeError, match=r'cannot be compiled.*engine="reference"'):
         solve(problem)
-    assert solve(problem, engine="reference").converged
+    assert solve(problem, methods.Quartz(engine="reference")).converged

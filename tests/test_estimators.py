@@ -402,15 +402,15 @@ def test_certificates_keep_their_duals():
     model = QuartzClassifier("hinge", fit_intercept=False, alpha=1e-4, tol=1e-9, random_state=0)
     with pytest.warns(ConvergenceWarning):
         model.set_params(max_passes=4).fit(X, y)
-    (problem,) = model._problems(X, y, None)
-    assert problem.dual(model.certificate_.alpha) == pytest.approx(model.certificate_.dual)
+    (problem,) = model.training(X, y).problems
+    assert problem.dual(model.certificate_.duals) == pytest.approx(model.certificate_.dual_value)
     seen = []
     solve(
         problem, max_passes=5, passes_per_check=1, callback=lambda state, found: seen.append(found)
     )
     assert len(seen) > 2
     for certificate in seen:
-        assert problem.dual(certificate.alpha) == pytest.approx(certificate.dual)
+        assert problem.dual(certificate.duals) == pytest.approx(certificate.dual_value)
 
 
 def test_warnings_point_to_the_users_line():

@@ -6,14 +6,15 @@ import json
 import numpy as np
 import pytest
 
+from experiments import compared, datasets, features, tables
+from experiments.__main__ import main
+from experiments.all import EXPERIMENTS
+from experiments.base import Experiment, Task
+from experiments.contours import spread_along_products
+from experiments.measure import gap_curve, iterations_to, measured, speedups
+from experiments.runner import run
 from quartz import Problem, losses, theory
-from quartz.experiments import compared, datasets, features, tables
-from quartz.experiments.__main__ import main
-from quartz.experiments.all import EXPERIMENTS
-from quartz.experiments.base import Experiment, Task
-from quartz.experiments.contours import spread_along_products
-from quartz.experiments.measure import gap_curve, iterations_to, measured, speedups
-from quartz.experiments.runner import run
+from quartz.methods import Accelerated, Quartz
 from quartz.samplings import Nice, Uniform
 
 
@@ -71,7 +72,7 @@ def test_command_line(tmp_path, capsys, monkeypatch):
     assert main(["importance", "--quick", "--out", str(tmp_path)]) == 1
     assert "set QUARTZ_DATA_DIR" in capsys.readouterr().err
     monkeypatch.setattr(
-        "quartz.experiments.__main__.EXPERIMENTS", {"importance": EXPERIMENTS["importance"]}
+        "experiments.__main__.EXPERIMENTS", {"importance": EXPERIMENTS["importance"]}
     )
     assert main(["--quick", "--out", str(tmp_path)]) == 0  # among all, that is no failure
     monkeypatch.undo()
@@ -100,9 +101,9 @@ def test_ctrl_c_within_solve_keeps_no_half_result(tmp_path):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        iterations_to(problem, 1e-9, 500, sampling=Uniform(), callback=interrupt)
+        iterations_to(problem, 1e-9, 500, Uniform(), callback=interrupt)
     with pytest.raises(KeyboardInterrupt):
-        gap_curve(problem, 500, sampling=Uniform(), callback=interrupt)
+        gap_curve(problem, 500, Uniform(), callback=interrupt)
 
 
 def test_every_experiment_says_what_it_is():
@@ -156,11 +157,11 @@ def test_generated_data_have_the_papers_density(make, density):
 
 def test_iterations_are_interpolated():
     problem = Problem(*datasets.shared_by(1, 1024), losses.SmoothedHinge(), lam=1 / 1024)
-    options = {"sampling": Uniform(), "primal": "quartz", "seed": 0}
-    coarse = iterations_to(problem, 1e-6, 500, passes_per_check=1.0, **options)
-    fine = iterations_to(problem, 1e-6, 500, passes_per_check=0.1, **options)
+    method = Quartz(Uniform(), primal="own")
+    coarse = iterations_to(problem, 1e-6, 500, method, passes_per_check=1.0, seed=0)
+    fine = iterations_to(problem, 1e-6, 500, method, passes_per_check=0.1, seed=0)
     assert coarse == pytest.approx(fine, rel=0.05)
-    assert iterations_to(problem, 1e-6, 2, **options) is None
+    assert iterations_to(problem, 1e-6, 2, method, seed=0) is None
 
 
 def test_speedup_on_fully_sparse_data_is_perfect():
@@ -196,7 +197,7 @@ def test_summaries_without_points():
 def test_iterations_of_acceleration_are_not_interpolated():
     """Nothing is shared, so an example that was not visited has no part in a small gap."""
     problem = Problem(*datasets.shared_by(1, 256), losses.SmoothedHinge(), lam=1 / 256)
-    found = iterations_to(problem, 1e-6, 500, sampling=Nice(4), acceleration="on", seed=0)
+    found = iterations_to(problem, 1e-6, 500, Accelerated(Nice(4)), seed=0)
     assert found >= 256 / 4 * np.log(256) * 0.8  # of a coupon collector
 
 

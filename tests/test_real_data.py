@@ -5,8 +5,8 @@ import pytest
 from sklearn import linear_model, svm
 from sklearn.preprocessing import StandardScaler
 
+from experiments import datasets
 from quartz import compat
-from quartz.experiments import datasets
 
 
 def read(file):

@@ -5,11 +5,10 @@ import pytest
 from scipy.optimize import minimize
 
 import registry
-from quartz import Plan, losses, regularizers
-from quartz.losses.base import is_vector
+from quartz import Plan, State, losses, regularizers
+from quartz.losses.base import abilities
+from quartz.methods.reference import advance
 from quartz.samplings import IndexSets
-from quartz.solvers import State
-from quartz.solvers.reference import advance
 
 
 def algorithm_1(plan, alpha, w, sets):
@@ -50,7 +49,7 @@ def algorithm_1(plan, alpha, w, sets):
 
 
 def _fit(problem, b):
-    return b if is_vector(problem.loss) or b.size > 1 else b[0]
+    return b if abilities(problem.loss).vector or b.size > 1 else b[0]
 
 
 @pytest.mark.parametrize("option", [1, 2])
@@ -72,13 +71,13 @@ def test_advance_is_algorithm_1(loss, kind, g, option):
     plan = Plan.of(problem, registry.SAMPLINGS["nice"], option=option)
     state = State.start(problem, registry.feasible_alpha(problem, rng), rng.normal(size=registry.D))
     sets = [[0, 4, 8], [], [2], [1, 2, 3, 4, 5, 6]]
-    alpha, w = algorithm_1(plan, state.alpha, state.w, sets)
+    alpha, w = algorithm_1(plan, state.duals, state.w, sets)
     indptr = np.cumsum([0] + [len(S) for S in sets])
     advance(state, plan, IndexSets(indptr, np.concatenate(sets).astype(np.int64)))
     tolerance = 1e-12 if option == 2 else 2e-5  # the numeric argmax is only that accurate
     np.testing.assert_allclose(state.w, w, atol=tolerance)
-    np.testing.assert_allclose(state.alpha.reshape(alpha.shape), alpha, atol=tolerance)
-    np.testing.assert_allclose(state.abar, problem.abar(state.alpha), atol=1e-12)
+    np.testing.assert_allclose(state.duals.reshape(alpha.shape), alpha, atol=tolerance)
+    np.testing.assert_allclose(state.abar, problem.abar(state.duals), atol=1e-12)
     assert state.iteration == 4
     assert state.visited == 10
 
@@ -99,7 +98,7 @@ def test_loss_that_is_not_smooth_returns_z():
     from quartz import solve
 
     problem = registry.make_problem(losses.Hinge(), np.random.default_rng(0))
-    result = solve(problem, tol=1e-4)
+    result = solve(problem, registry.SAMPLINGS["uniform"], tol=1e-4)
     assert result.converged
     assert result.plan.theta == 0
     assert result.certificate.point == "conjugate"

@@ -12,8 +12,10 @@ linear_model = pytest.importorskip("sklearn.linear_model")
 def assert_same_optimum(problem, w, sampling):
     result = solve(problem, sampling, tol=1e-9, max_passes=20_000, passes_per_check=20)
     assert result.converged, result.message
-    assert problem.primal(w) >= result.certificate.dual - 1e-12
-    assert problem.primal(w) - result.certificate.dual <= 1e-6 * abs(result.certificate.primal)
+    assert problem.primal(w) >= result.certificate.dual_value - 1e-12
+    assert problem.primal(w) - result.certificate.dual_value <= 1e-6 * abs(
+        result.certificate.primal_value
+    )
     np.testing.assert_allclose(result.w, w, atol=1e-3 * np.abs(w).max())
 
 

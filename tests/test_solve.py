@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import registry
-from quartz import Problem, certify, data, losses, samplings, solve
-from quartz.solvers import State, Status
+from quartz import Problem, Start, State, Status, certify, data, losses, methods, samplings, solve
 
 
 @pytest.fixture
@@ -21,7 +20,7 @@ def problem():
 def test_converged_means_certified(problem):
     result = solve(problem, tol=1e-8)
     assert result.status is Status.CONVERGED
-    again = certify(problem, result.alpha, result.w, primal="quartz")
+    again = certify(problem, result.duals, result.w, primal="own")
     assert again.gap == pytest.approx(result.certificate.gap, abs=1e-15)
     assert 0 <= result.certificate.relative_gap <= 1e-8
     assert result.message.startswith("Converged: relative gap")
@@ -36,11 +35,12 @@ def test_every_loss_with_every_regularizer_reaches_its_optimum(loss, g):
 
     problem = registry.make_problem(loss, np.random.default_rng(5), regularizer=g, lam=0.3)
     tol = 1e-6 if loss.gamma > 0 else 1e-3
-    result = solve(problem, tol=tol, max_passes=5000, passes_per_check=5, engine="reference")
+    slow = methods.Quartz(engine="reference")
+    result = solve(problem, slow, tol=tol, max_passes=5000, passes_per_check=5)
     assert result.converged, result.message
     start = g.conjugate_gradient(np.full(registry.D, 0.01))
     rival = minimize(problem.primal, start, method="Nelder-Mead", options={"maxiter": 3000})
-    assert rival.fun >= result.certificate.dual - 1e-9
+    assert rival.fun >= result.certificate.dual_value - 1e-9
 
 
 def test_pass_limit_message_predicts(problem):
@@ -67,7 +67,7 @@ def test_callback_sees_certificates_and_stops(problem):
     result = solve(problem, samplings.Uniform(), tol=0, callback=callback)
     assert result.status is Status.STOPPED
     assert [iteration for iteration, _ in seen] == result.trace.iterations == [0, 60, 120]
-    assert [gap for _, gap in seen] == result.trace.gap
+    assert [gap for _, gap in seen] == result.trace.gaps
 
 
 @pytest.mark.parametrize("sampling", [None, samplings.Uniform()], ids=["default", "uniform"])
@@ -82,15 +82,13 @@ def test_interrupt_returns_the_best_pair_so_far(problem, sampling):
     result = solve(problem, sampling, tol=0, callback=callback)
     assert result.status is Status.INTERRUPTED
     assert result.certificate.gap == min(calls)
-    assert certify(problem, result.alpha, result.w, primal="quartz").gap == pytest.approx(
-        min(calls)
-    )
+    assert certify(problem, result.duals, result.w, primal="own").gap == pytest.approx(min(calls))
 
 
 def test_interrupt_before_the_first_certificate(problem, monkeypatch):
-    import quartz.solvers.driver as driver
+    from quartz.run import loop
 
-    real, calls = driver.certify, []
+    real, calls = loop.certify, []
 
     def certify_once_interrupted(*arguments, **options):
         calls.append(1)
@@ -98,7 +96,7 @@ def test_interrupt_before_the_first_certificate(problem, monkeypatch):
             raise KeyboardInterrupt
         return real(*arguments, **options)
 
-    monkeypatch.setattr(driver, "certify", certify_once_interrupted)
+    monkeypatch.setattr(loop, "certify", certify_once_interrupted)
     result = solve(problem)
     assert result.status is Status.INTERRUPTED
     assert np.isfinite(result.certificate.gap)
@@ -115,7 +113,7 @@ def test_divergence_is_reported_and_never_certified():
     problem = Problem(np.ones((30, 2)), np.arange(30.0), losses.Squared(), lam=1e-3)
     with np.errstate(over="ignore", invalid="ignore"):
         result = solve(problem, Reckless(30, 30), tol=1e-9, max_passes=2000)
-        rare = {"objective": 1.0, "passes_per_check": 500}  # no certificate before it
+        rare = {"start": Start(objective=1.0), "passes_per_check": 500}  # no certificate before it
         sudden = solve(problem, Reckless(30, 30), tol=1e-9, max_passes=2000, **rare)
     for each in (result, sudden):
         assert each.status is Status.DIVERGED
@@ -125,44 +123,45 @@ def test_divergence_is_reported_and_never_certified():
 
 def test_same_seed_same_trajectory(problem):
     results = [solve(problem, samplings.Nice(4), tol=1e-6, seed=seed) for seed in (3, 3, 4)]
-    assert results[0].trace.gap == results[1].trace.gap
-    assert results[0].trace.gap != results[2].trace.gap
-    np.testing.assert_array_equal(results[0].alpha, results[1].alpha)
+    assert results[0].trace.gaps == results[1].trace.gaps
+    assert results[0].trace.gaps != results[2].trace.gaps
+    np.testing.assert_array_equal(results[0].duals, results[1].duals)
     generator = solve(problem, samplings.Nice(4), tol=1e-6, seed=np.random.default_rng(3))
-    assert generator.trace.gap == results[0].trace.gap
+    assert generator.trace.gaps == results[0].trace.gaps
 
 
 def test_a_start_near_a_known_objective_is_not_certified(problem):
     """But nothing is lost: a run without a pass, and one that was interrupted, are."""
     found = solve(problem, tol=1e-3)
-    expected = {"start": found, "objective": found.certificate.primal}
+    start = Start(found.duals, found.w, objective=found.certificate.primal_value)
+    expected = {"start": start}
     again = solve(problem, tol=1e-8, **expected)
     assert again.converged
     assert again.trace.passes[0] > 0
     assert len(again.trace) < len(solve(problem, tol=1e-8, start=found).trace)
     still = solve(problem, tol=1e-8, max_passes=0, **expected)
     assert still.certificate.gap == pytest.approx(found.certificate.gap)
-    assert solve(problem, tol=1e-8, objective=0.0).trace.passes[0] == 0
+    assert solve(problem, tol=1e-8, start=Start(objective=0.0)).trace.passes[0] == 0
     stop = Event()
     stop.set()
     stopped = solve(problem, tol=1e-8, stop=stop, **expected)
     assert stopped.status == Status.INTERRUPTED
     assert stopped.certificate.gap == pytest.approx(found.certificate.gap)
     with pytest.raises(ValueError, match="objective must"):
-        solve(problem, objective="one")
+        solve(problem, start=Start(objective="one"))
 
 
 def test_warm_start_from_result_state_and_alpha(problem):
     result = solve(problem, tol=1e-8)
-    for start in (result, State.start(problem, result.alpha, result.w)):
+    for start in (result, State.start(problem, result.duals, result.w)):
         again = solve(problem, tol=1e-8, start=start)
         assert again.converged
         assert again.trace.passes == [0.0]
-    assert solve(problem, tol=1e-7, start=result.alpha).trace.passes[-1] <= 1
-    assert solve(problem, tol=1e-8, start=(result.w, result.alpha)).trace.passes == [0.0]
-    before = result.alpha.copy()
+    assert solve(problem, tol=1e-7, start=result.duals).trace.passes[-1] <= 1
+    assert solve(problem, tol=1e-8, start=(result.w, result.duals)).trace.passes == [0.0]
+    before = result.duals.copy()
     solve(problem, tol=0, max_passes=2, start=result)
-    np.testing.assert_array_equal(result.alpha, before)
+    np.testing.assert_array_equal(result.duals, before)
     other = Problem(problem.data, problem.y, problem.loss, lam=0.009)
     warm, cold = solve(other, tol=1e-6, start=result), solve(other, tol=1e-6)
     assert warm.converged
@@ -172,15 +171,15 @@ def test_warm_start_from_result_state_and_alpha(problem):
 def test_trace_is_complete_and_consistent(problem):
     trace = solve(problem, samplings.Nice(5), tol=1e-6).trace
     assert len(trace) > 3
-    np.testing.assert_allclose(trace.gap, np.subtract(trace.primal, trace.dual))
+    np.testing.assert_allclose(trace.gaps, np.subtract(trace.primal_values, trace.dual_values))
     np.testing.assert_allclose(trace.passes, np.array(trace.iterations) * 5 / 60)
     assert np.all(np.diff(trace.seconds) > 0)
-    assert trace.gap[-1] < 1e-3 * trace.gap[0]
+    assert trace.gaps[-1] < 1e-3 * trace.gaps[0]
 
 
 def test_primal_choice_is_respected(problem):
-    for primal in ("quartz", "conjugate"):
-        result = solve(problem, samplings.Uniform(), tol=1e-4, primal=primal)
+    for primal in ("own", "conjugate"):
+        result = solve(problem, methods.Quartz(primal=primal), tol=1e-4)
         assert result.certificate.point == primal
 
 

@@ -9,23 +9,47 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOME = {
+    "AbsoluteGap": "quartz.run",
     "Certificate": "quartz.certificate",
-    "Plan": "quartz.solvers",
+    "Plan": "quartz.methods.plan",
     "Problem": "quartz.problem",
     "QuartzClassifier": "quartz.estimators",
     "QuartzClassifierCV": "quartz.estimators",
     "QuartzRegressor": "quartz.estimators",
     "QuartzRegressorCV": "quartz.estimators",
-    "Result": "quartz.solvers",
+    "RelativeGap": "quartz.run",
+    "Result": "quartz.run",
+    "Start": "quartz.run",
+    "State": "quartz.methods.state",
+    "Status": "quartz.run",
+    "When": "quartz.run",
     "certify": "quartz.certificate",
-    "iterate": "quartz.solvers",
+    "iterate": "quartz.methods.quartz",
     "quartz_path": "quartz.estimators",
-    "solve": "quartz.solvers",
+    "solve": "quartz.run",
 }
-_SUBMODULES = ("data", "losses", "methods", "regularizers", "samplings", "solvers", "theory")
+_SUBMODULES = (
+    "compat",
+    "data",
+    "estimators",
+    "losses",
+    "methods",
+    "regularizers",
+    "samplings",
+    "theory",
+)
 
 if TYPE_CHECKING:
-    from quartz import data, losses, methods, regularizers, samplings, solvers, theory
+    from quartz import (
+        compat,
+        data,
+        estimators,
+        losses,
+        methods,
+        regularizers,
+        samplings,
+        theory,
+    )
     from quartz.certificate import Certificate, certify
     from quartz.estimators import (
         QuartzClassifier,
@@ -34,10 +58,14 @@ if TYPE_CHECKING:
         QuartzRegressorCV,
         quartz_path,
     )
+    from quartz.methods.plan import Plan
+    from quartz.methods.quartz import iterate
+    from quartz.methods.state import State
     from quartz.problem import Problem
-    from quartz.solvers import Plan, Result, iterate, solve
+    from quartz.run import AbsoluteGap, RelativeGap, Result, Start, Status, When, solve
 
 __all__ = [
+    "AbsoluteGap",
     "Certificate",
     "Plan",
     "Problem",
@@ -45,9 +73,16 @@ __all__ = [
     "QuartzClassifierCV",
     "QuartzRegressor",
     "QuartzRegressorCV",
+    "RelativeGap",
     "Result",
+    "Start",
+    "State",
+    "Status",
+    "When",
     "certify",
+    "compat",
     "data",
+    "estimators",
     "iterate",
     "losses",
     "methods",
@@ -55,7 +90,6 @@ __all__ = [
     "regularizers",
     "samplings",
     "solve",
-    "solvers",
     "theory",
 ]
 

@@ -1,35 +1,25 @@
-"""Names for the array types that appear in signatures; read-only arrays."""
+"""Names for the array types that appear in signatures."""
 
 from typing import Any, TypeAlias
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
-Array: TypeAlias = NDArray[Any]
-"""Vector or matrix of float64, or of booleans that select."""
+Array: TypeAlias = NDArray[np.float64]
+"""Vector or matrix of float64."""
 
-Floats: TypeAlias = Any
-"""A float or an array of them: what formulas for one example take, and elementwise for many."""
+Mask: TypeAlias = NDArray[np.bool_]
+"""Vector of booleans that selects examples or coordinates."""
 
 IntArray: TypeAlias = NDArray[np.int64]
+"""Vector of indices or counts."""
 
-Matrix: TypeAlias = Any
-"""Canonical `scipy.sparse.csr_array` or C-ordered 2-D `numpy.ndarray`, float32 or float64."""
+Floats: TypeAlias = float | NDArray[np.floating]
+"""A float, or elementwise an array of them: what a formula for one example takes and gives."""
 
+AnyArray: TypeAlias = NDArray[Any]
+"""Array of a number type that is the user's choice: data in float32, int32 indices."""
 
-def unlocked(array: Array) -> Array:
-    """The same memory, without the mark that it is read-only.
-
-    Numba would compile every kernel anew for read-only arrays, such as memory maps. Data are never
-    written to.
-    """
-    return array if array.flags.writeable else np.asarray(_Unlocked(array))
-
-
-class _Unlocked:
-    """What NumPy's array interface tells of an array, but for the mark."""
-
-    def __init__(self, array: Array) -> None:
-        self._array = array  # to be kept alive
-        address = array.__array_interface__["data"][0]
-        self.__array_interface__ = array.__array_interface__ | {"data": (address, False)}
+SparseMatrix: TypeAlias = sp.csr_array
+"""Canonical CSR: sorted columns, no duplicates and no stored zeros."""

@@ -7,20 +7,20 @@ Both parts are nonnegative (the paper's Fenchel duality interpretation, section 
 bounds how far w is from the optimum of [eq:primal] and alpha from that of [eq:dual].
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from quartz import checks
-from quartz.arrays import Array, Floats
-from quartz.feasible import repaired
-from quartz.intercept import rounding
+from quartz.arrays import Array
 from quartz.laws import LawError
 from quartz.problem import Problem
-from quartz.regularizers import base as regularizers
 
-PrimalPoint = Literal["quartz", "conjugate", "best"]
+Point = Literal["own", "conjugate"]
+PrimalPoint = Literal["own", "conjugate", "best"]
+"""Which primal point is certified: the method's own w, z = grad g*(abar), or the better."""
 
 
 @dataclass(frozen=True)
@@ -29,42 +29,42 @@ class Certificate:
 
     Attributes
     ----------
-    primal, dual : float
+    primal_value, dual_value : float
         P(w) and D(alpha); the optimum lies between them.
     regularizer_gap : float
         lam (g(w) + g*(abar) - <w, abar>).
     example_gaps : ndarray of shape (n,)
         Fenchel-Young gap of every example; their mean is the losses' part of the gap.
-    point : {"quartz", "conjugate"}
-        Which w was certified: the averaged one of Algorithm 1, or z = grad g*(abar).
+    point : {"own", "conjugate"}
+        Which w was certified: the method's own, or z = grad g*(abar).
     w : ndarray of shape (d,)
         That point.
     abar : ndarray of shape (d,)
         1/(lam n) sum_i A_i alpha_i, from scratch.
-    alpha : ndarray
-        The dual point; with a free intercept, duals near the given ones that sum to 0.
+    duals : ndarray
+        The dual point alpha; with a free intercept, duals near the given ones that sum to 0.
     """
 
-    primal: float
-    dual: float
+    primal_value: float
+    dual_value: float
     regularizer_gap: float
     example_gaps: Array
-    point: Literal["quartz", "conjugate"]
+    point: Point
     w: Array
     abar: Array
-    alpha: Array
+    duals: Array
 
     @property
     def gap(self) -> float:
         """P(w) - D(alpha), never cut off at zero: rounding may show."""
-        return self.primal - self.dual
+        return self.primal_value - self.dual_value
 
     @property
     def relative_gap(self) -> float:
         """Gap / |P(w)|; infinite if P(w) = 0 and the gap is not."""
-        if self.primal == 0:
+        if self.primal_value == 0:
             return 0.0 if self.gap == 0 else np.inf
-        return self.gap / abs(self.primal)
+        return self.gap / abs(self.primal_value)
 
     @property
     def loss_gap(self) -> float:
@@ -72,94 +72,93 @@ class Certificate:
         return float(np.mean(self.example_gaps))
 
     def __str__(self) -> str:
+        point = "the method's own w" if self.point == "own" else "z = grad g*(abar)"
         return (
-            f"certificate: P = {self.primal:.9g}, D = {self.dual + 0.0:.9g}\n"
+            f"certificate: P = {self.primal_value:.9g}, D = {self.dual_value + 0.0:.9g}\n"
             f"  gap {self.gap:.3e} (relative {self.relative_gap:.3e}) = "
             f"regularizer {self.regularizer_gap:.3e} + losses {self.loss_gap:.3e}\n"
-            f"  primal point: {self.point}"
+            f"  primal point: {point}"
         )
 
 
 def certify(
     problem: Problem,
-    alpha: Array,
+    duals: Array,
     w: Array | None = None,
     primal: PrimalPoint = "best",
-    multiplier: Floats | None = None,
+    carried: Array | None = None,
     abar: Array | None = None,
-    enough: float = -np.inf,
+    enough: Callable[[Certificate], bool] = lambda certificate: False,
 ) -> Certificate:
-    """Certify the dual point `alpha` with a primal point.
+    """Certify a dual point with a primal point.
 
     Parameters
     ----------
     problem : Problem
-    alpha : ndarray
-        Dual point; its abar is computed from scratch.
+    duals : ndarray
+        The dual point alpha; its abar is computed from scratch.
     w : ndarray of shape (d,), optional
-        The averaged primal point of Algorithm 1, if there is one.
-    primal : {"best", "quartz", "conjugate"}
+        The primal point of a method, such as the averaged one of Algorithm 1, if there is one.
+    primal : {"best", "own", "conjugate"}
         Certify `w`, z = grad g*(abar), or the one of the two with the smaller P (see `enough`).
-    multiplier : float or ndarray of shape (m,), optional
-        Where the search for the best free intercept begins, that of centred rows.
+    carried : ndarray, optional
+        What a state carries for a free intercept: the search for the best one begins there.
     abar : ndarray of shape (d,), optional
-        Roughly that of `alpha`. With a free intercept z is taken from it, which saves a pass: the
+        Roughly that of `duals`. With a free intercept z is taken from it, which saves a pass: the
         duals are yet to be repaired.
-    enough : float
-        A relative gap that is small enough: if `w` has it, "best" does not look at z.
+    enough : callable
+        Whether a certificate is good enough: if that of `w` is, "best" does not look at z.
 
     Raises
     ------
     LawError
         If P < D beyond rounding, which no convex loss with its true conjugate allows.
     """
-    if primal not in ("best", "quartz", "conjugate"):
-        raise ValueError(f'primal must be "best", "quartz" or "conjugate", got {primal!r}.')
-    if primal == "quartz" and w is None:
-        raise ValueError('primal="quartz" certifies w, so w must be given.')
-    alpha = checks.finite_array("alpha", alpha, problem.data.dual_shape)
+    if primal not in ("best", "own", "conjugate"):
+        raise ValueError(f'primal must be "best", "own" or "conjugate", got {primal!r}.')
+    if primal == "own" and w is None:
+        raise ValueError('primal="own" certifies w, so w must be given.')
+    duals = checks.finite_array("duals", duals, problem.data.dual_shape)
     if w is not None:
         w = checks.finite_array("w", w, (problem.data.d,))
-    free = problem.intercept == "free"
-    if abar is None or not free:
-        abar = problem.abar(alpha)
+    intercept = problem.intercept
+    if abar is None or not intercept.repairs_duals:
+        abar = problem.abar(duals)
 
     def predicted(point: Array) -> tuple[Array, Array]:
-        return problem.completed(point.copy(), multiplier)
+        return problem.completed(point.copy(), carried)
 
-    name: Literal["quartz", "conjugate"] = "quartz"
+    name: Point = "own"
     if w is None or primal == "conjugate":
         name, w = "conjugate", problem.conjugate_point(abar)
     first = predicted(w)
-    if free:
-        alpha = repaired(problem, alpha, first[1])
-        abar = problem.abar(alpha)
-    else:
-        alpha = alpha.copy()  # solvers go on with theirs
-    reg_conjugate = regularizers.conjugate(problem.regularizer, abar)
+    duals = intercept.repaired(problem.losses, duals, first[1])  # a copy: methods go on with theirs
+    if intercept.repairs_duals:
+        abar = problem.abar(duals)
+    conjugate = problem.regularizer_conjugate(abar)
 
-    def at(name: Literal["quartz", "conjugate"], point: Array, predictions: Array) -> Certificate:
-        terms = problem.fenchel_young(predictions, alpha)
-        reg_value = regularizers.value(problem.regularizer, point)
-        dual = -problem.lam * reg_conjugate - terms.conjugate
+    def at(name: Point, point: Array, predictions: Array) -> Certificate:
+        terms = problem.losses.fenchel_young(predictions, duals)
+        value = problem.regularizer_value(point)
+        rounding = intercept.rounding(duals, abar, terms.size, point)
         return Certificate(
-            primal=terms.loss + problem.lam * reg_value,
-            dual=dual - rounding(problem, alpha, abar, terms.size, point),
-            regularizer_gap=problem.lam * (reg_value + reg_conjugate - float(point @ abar)),
+            primal_value=terms.loss + problem.lam * value,
+            dual_value=-problem.lam * conjugate - terms.conjugate - rounding,
+            regularizer_gap=problem.lam * (value + conjugate - float(point @ abar)),
             example_gaps=terms.gaps,
             point=name,
             w=point,
             abar=abar,
-            alpha=alpha,
+            duals=duals,
         )
 
     best = at(name, *first)
-    if name == "quartz" and primal == "best" and not best.relative_gap <= enough:
+    if name == "own" and primal == "best" and not enough(best):
         other = at("conjugate", *predicted(problem.conjugate_point(abar)))
-        best = min(best, other, key=lambda certificate: certificate.primal)
-    if best.gap < -1e-9 * (abs(best.primal) + abs(best.dual)):
+        best = min(best, other, key=lambda certificate: certificate.primal_value)
+    if best.gap < -1e-9 * (abs(best.primal_value) + abs(best.dual_value)):
         raise LawError(
-            f"P = {best.primal:.6g} is below D = {best.dual:.6g}, which weak duality forbids: a "
-            "value or conjugate is wrong. Run check_loss and check_regularizer on yours."
+            f"P = {best.primal_value:.6g} is below D = {best.dual_value:.6g}, which weak duality "
+            "forbids: a value or conjugate is wrong. Run check_loss and check_regularizer on yours."
         )
     return best

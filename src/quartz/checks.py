@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quartz.arrays import Array, IntArray, unlocked
+from quartz.arrays import AnyArray, Array, IntArray
 
 
 def positive(name: str, value: float, remedy: str) -> float:
@@ -118,6 +118,64 @@ def index_set(name: str, members: Any) -> IntArray:
     if found.size and found.min() < 0:
         raise ValueError(f"{name} holds {found.min()}, but indices are not negative.")
     return found.astype(np.int64)
+
+
+def unlocked(array: AnyArray) -> AnyArray:
+    """The same memory, without the mark that it is read-only.
+
+    Numba would compile every kernel anew for read-only arrays, such as memory maps. Data are never
+    written to.
+    """
+    return array if array.flags.writeable else np.asarray(_Unlocked(array))
+
+
+class _Unlocked:
+    """What NumPy's array interface tells of an array, but for the mark."""
+
+    def __init__(self, array: AnyArray) -> None:
+        self._array = array  # to be kept alive
+        address = array.__array_interface__["data"][0]
+        self.__array_interface__ = array.__array_interface__ | {"data": (address, False)}
+
+
+# A matrix of features
+
+
+def check_dimensions(X: Any) -> None:
+    """Refuse anything but a matrix."""
+    if X.ndim != 2:
+        raise ValueError(
+            f"X must be a matrix with one row per example, got {X.ndim} dimension(s) of "
+            f"shape {X.shape}. A single example is X.reshape(1, -1)."
+        )
+
+
+def check_shape(shape: tuple[int, int]) -> None:
+    """Refuse a matrix without rows or columns."""
+    if 0 in shape:
+        raise ValueError(f"X is empty: its shape is {shape}. Give at least one row and column.")
+
+
+def float_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The number type to store: float32 and float64 stay, other real numbers become float64."""
+    if dtype.kind not in "fiub":
+        raise ValueError(f"X must hold real numbers, got dtype {dtype}. Encode them first.")
+    return dtype if dtype in (np.float32, np.float64) else np.dtype(np.float64)
+
+
+def not_finite(values: AnyArray) -> IntArray:
+    """Flat positions of NaN and infinity; the sum tells cheaply that there are none."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(np.sum(values, dtype=np.float64)):
+            return np.empty(0, dtype=np.int64)
+    return np.flatnonzero(~np.isfinite(values))
+
+
+def refuse_not_finite(i: int, j: int, value: float) -> None:
+    """Raise for an entry that is NaN or infinite."""
+    raise ValueError(
+        f"X[{i}, {j}] is {value}; the data must be finite. Remove row {i}, or impute it."
+    )
 
 
 def _labels_of_lists(name: str, groups: Any, n: int | None) -> IntArray:

@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 
 from quartz import checks
-from quartz.arrays import Array
+from quartz.arrays import Array, IntArray
 from quartz.estimators import QuartzClassifier, QuartzRegressor
 from quartz.estimators.base import POSITIVE
+from quartz.intercept import InterceptName
+from quartz.losses import Logistic, Loss, Softmax
 
 __all__ = ["ElasticNet", "LinearSVC", "LogisticRegression", "Ridge"]
 
@@ -102,10 +104,10 @@ class LogisticRegression(_Defaults, QuartzClassifier):  # type: ignore[misc, ove
         self.warm_start = warm_start
         self.n_jobs = n_jobs
 
-    @property
-    def loss(self) -> str:
-        """That of the classes seen last."""
-        return "multinomial" if len(getattr(self, "classes_", ())) > 2 else "log_loss"
+    loss = "log_loss"
+
+    def _loss(self, classes: int) -> Loss:
+        return Softmax() if classes > 2 else Logistic()
 
     @property
     def penalty(self) -> str:
@@ -179,11 +181,11 @@ class LinearSVC(_Defaults, QuartzClassifier):  # type: ignore[misc, override]
         self.verbose = verbose
         self.n_jobs = n_jobs
 
-    def _intercept(self) -> Any:
+    def _intercept(self) -> InterceptName | None:
         return "penalized" if self.fit_intercept else None
 
     def _with_class_weights(
-        self, weights: Array | None, each: Array | None, codes: Array, positive: int | None
+        self, weights: Array | None, each: Array | None, codes: IntArray, positive: int | None
     ) -> Array | None:
         if each is not None and len(each) > 2:
             each = np.where(np.arange(len(each)) == positive, each, 1.0)

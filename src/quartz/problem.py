@@ -10,26 +10,22 @@ sphere, is a slip.
 
 from copy import copy
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quartz import checks
-from quartz.arrays import Array, Floats, IntArray
-from quartz.data import Blocks, KroneckerBlocks, RowBlocks, as_blocks
-from quartz.data.intercept import InterceptBlocks
-from quartz.feasible import domain
-from quartz.intercept import best_intercept, free_intercept_data
-from quartz.losses import base as losses
-from quartz.losses import examples
+from quartz import checks, losses, regularizers
+from quartz.arrays import AnyArray, Array, Floats
+from quartz.data import Blocks, as_blocks
+from quartz.intercept import Intercept, InterceptName, intercept_of
+from quartz.kernels.placeholder import Parts
 from quartz.losses.base import Loss
+from quartz.losses.examples import ExampleLosses
 from quartz.regularizers import L2
-from quartz.regularizers import base as regularizers
 from quartz.regularizers.base import Regularizer
-from quartz.regularizers.intercept import BesideIntercept
 
-Intercept = Literal["free", "penalized"]
+POSITIVE_LAM = "The theory needs a strongly convex problem."
 
 
 class Problem:
@@ -61,6 +57,11 @@ class Problem:
     Attributes
     ----------
     data : Blocks
+        The examples, with the columns of an intercept.
+    losses : ExampleLosses
+        The losses of all examples: values, gradients, conjugates.
+    intercept : Intercept
+        Knows all that depends on its kind.
     y, lam, loss, regularizer
         As given, validated.
     weights : ndarray or None
@@ -83,51 +84,51 @@ class Problem:
         lam: float,
         regularizer: Regularizer | None = None,
         weights: ArrayLike | None = None,
-        intercept: Intercept | None = None,
+        intercept: InterceptName | None = None,
     ) -> None:
-        losses.validate(loss)
+        losses.base.validate(loss)
         self.loss = loss
         self.regularizer: Regularizer = L2() if regularizer is None else regularizer
-        regularizers.validate(self.regularizer)
-        self.lam = checks.positive("lam", lam, "The theory needs a strongly convex problem.")
-        self.data = as_blocks(X, _outputs(X, y, loss))
-        self.y = _targets(y, loss, self.data)
-        self.weights = None if weights is None else _weights(weights, self.data.n)
-        self.intercept = intercept
-        if intercept is not None:
-            self._add_intercept(intercept)
+        regularizers.base.validate(self.regularizer)
+        self.lam = checks.positive("lam", lam, POSITIVE_LAM)
+        can = losses.base.abilities(loss)
+        rows = as_blocks(X, _outputs(X, y, can))
+        self.y = _targets(y, type(loss).__name__, can, rows)
+        self.weights = None if weights is None else _weights(weights, rows.n)
+        self.losses = ExampleLosses(loss, self.y, self.weights, rows.dual_shape)
+        self.intercept: Intercept = intercept_of(
+            intercept, rows, self.losses, self.lam, self.regularizer
+        )
+        self.data: Blocks = self.intercept.data
         self._check_regularizer_fits()
 
-    def _add_intercept(self, kind: Intercept) -> None:
-        if kind not in ("free", "penalized"):
-            raise ValueError(f'intercept must be None, "free" or "penalized", got {kind!r}.')
-        if not isinstance(self.data, RowBlocks | KroneckerBlocks):
-            raise ValueError(
-                "An intercept needs plain rows of features. Leave it out, and give the blocks rows "
-                "for it."
-            )
-        if kind == "penalized":
-            self.data = InterceptBlocks(self.data)
-        else:
-            self.data = free_intercept_data(self)
-            self.regularizer = BesideIntercept(self.regularizer, self.data.m)
-
-    @cached_property
-    def dual_bounds(self) -> tuple[Array, Array]:
-        """Ends of the conjugates' domains in alpha, of a scalar loss."""
-        return domain(self)
+    @property
+    def n(self) -> int:
+        """Number of examples."""
+        return self.data.n
 
     @property
-    def penalty(self) -> Regularizer:
-        """The regularizer of what is penalized."""
-        g = self.regularizer
-        return g.features if isinstance(g, BesideIntercept) else g
+    def gammas(self) -> Array:
+        """gamma_i = gamma / s_i; infinite for weight 0. Not to be changed."""
+        return self.losses.gammas
 
     @property
-    def free_data(self) -> InterceptBlocks | None:
-        """The data, if the intercept is free."""
-        data = self.data
-        return data if isinstance(data, InterceptBlocks) and data.free else None
+    def is_componentwise(self) -> bool:
+        """Whether a scalar loss is applied to each of several outputs."""
+        return self.data.m > 1 and not self.losses.abilities.vector
+
+    @property
+    def kernel_parts(self) -> Parts:
+        """The loss's and the regularizer's functions, by the names of the kernels' placeholders."""
+        loss, g = type(self.loss), type(self.regularizer)
+        step = self.losses.abilities.step
+        return {
+            "loss_value": loss.value,
+            "loss_gradient": loss.gradient,
+            "loss_conjugate": loss.conjugate,
+            "conjugate_gradient": g.conjugate_gradient,
+            **({} if step is None else {"loss_step": step}),
+        }
 
     def coefficients(self, w: Array) -> tuple[Array, Floats]:
         """The coefficients of the features and the intercept, 0 if there is none.
@@ -135,59 +136,16 @@ class Problem:
         With m outputs there are m intercepts, and the coefficients are flat as in
         :class:`~quartz.data.KroneckerBlocks`: reshape(-1, m) makes a column of each output.
         """
-        if isinstance(self.data, InterceptBlocks):
-            return w[: -self.data.m], self.data.intercept(w)
-        return w, 0.0
+        return self.intercept.coefficients(w)
 
-    def completed(self, w: Array, multiplier: Floats | None = None) -> tuple[Array, Array]:
-        """The point with the best intercept, if that is free, and its predictions.
-
-        The search for it begins with the multiplier, or with what w has.
-        """
-        data = self.free_data
-        if data is not None:
-            if multiplier is not None:
-                w = np.append(w[: -data.m], np.asarray(multiplier) / data.constant)
-            features, b = self.coefficients(w)
-            predictions = np.zeros(data.dual_shape)
-            if features.any():
-                predictions = data.rows.predictions(features)
-            b = best_intercept(self, predictions, b)
-            return data.with_intercept(features, b), predictions + b
-        return w, self.data.predictions(w) if w.any() else np.zeros(self.data.dual_shape)
+    def completed(self, w: Array, carried: Array | None = None) -> tuple[Array, Array]:
+        """The point with the best intercept, if that is free, and its predictions."""
+        return self.intercept.completed(self.losses, w, carried)
 
     @cached_property
     def at_zero(self) -> tuple[Array, Array]:
         """w = 0 with the best intercept, and its predictions; not to be changed."""
         return self.completed(np.zeros(self.data.d))
-
-    def multiplier_of(self, w: Array) -> Floats:
-        """The free intercept of w, of centred rows: where the search for the best one begins."""
-        data = self.free_data
-        return 0.0 if data is None else data.constant * data.per_output(w)
-
-    def next_multiplier(self, multiplier: Floats, abar: Array) -> Floats:
-        """A proximal step of a free intercept: where it is becomes the centre of the next."""
-        data = self.free_data
-        return 0.0 if data is None else multiplier + data.constant * data.per_output(abar)
-
-    def proximal_term(self, abar: Array) -> float:
-        """That of a free intercept, where the multiplier has not yet made up for it."""
-        data = self.free_data
-        return 0.0 if data is None else 0.5 * self.lam * float(np.sum(abar[-data.m :] ** 2))
-
-    @property
-    def n(self) -> int:
-        """Number of examples."""
-        return self.data.n
-
-    @cached_property
-    def gammas(self) -> Array:
-        """gamma_i = gamma / s_i; infinite for weight 0. Not to be changed."""
-        if self.weights is None:
-            return np.full(self.n, float(self.loss.gamma))
-        gammas = np.full(self.n, np.inf)
-        return np.divide(self.loss.gamma, self.weights, out=gammas, where=self.weights > 0)
 
     def condition(self, v: Array) -> Array:
         """1 + v_i / (lam gamma_i n), whose largest ratio to p_i is 1/theta [a-theta]."""
@@ -200,26 +158,21 @@ class Problem:
         """
         other = copy(self)
         other.lam = self.lam + kappa
-        other.regularizer = regularizers.weakened(self.regularizer, self.lam / other.lam)
+        other.regularizer = regularizers.base.weakened(self.regularizer, self.lam / other.lam)
         return other
 
-    def with_penalty(self, lam: float, regularizer: Regularizer) -> "Problem":
-        """The problem with another lam g, on the same data; the constant of an intercept stays."""
+    def with_lam(self, lam: float) -> "Problem":
+        """The problem with another lam, on the same data; the constant of an intercept stays."""
         other = copy(self)
-        regularizers.validate(regularizer)
-        other.lam = checks.positive("lam", lam, "The theory needs a strongly convex problem.")
-        other.regularizer = regularizer
-        if self.intercept == "free":
-            other.regularizer = BesideIntercept(regularizer, self.data.m)
-        other._check_regularizer_fits()
+        other.lam = checks.positive("lam", lam, POSITIVE_LAM)
         return other
 
     def slope_at_zero(self) -> Array:
         """Gradient of the mean loss in what is penalized, at w = 0 and the best intercept."""
-        slope = self.data.combination(self.gradients(self.at_zero[1])) / self.n
-        return slope[: -self.data.m] if self.intercept == "free" else slope
+        gradients = self.losses.gradients(self.at_zero[1])
+        return self.intercept.penalized(self.data.combination(gradients) / self.n)
 
-    # Vectors over all examples
+    # Objectives and the points that belong to duals
 
     def abar(self, alpha: Array) -> Array:
         """1/(lam n) sum_i A_i alpha_i [jibs79gss], from scratch in float64."""
@@ -229,56 +182,7 @@ class Problem:
 
     def conjugate_point(self, abar: Array) -> Array:
         """z = grad g*(abar), the w that is optimal for these duals [eq:98y98hss]."""
-        return self.regularizer.conjugate_gradient(abar)
-
-    def losses(self, predictions: Array) -> Array:
-        """s_i phi_i(a_i) for every example."""
-        return examples.values(self.loss, predictions, self.y, self.weights)
-
-    def gradients(self, predictions: Array) -> Array:
-        """s_i grad phi_i(a_i) for every example."""
-        return examples.gradients(self.loss, predictions, self.y, self.weights)
-
-    def curvatures(self, predictions: Array) -> Array:
-        """s_i phi_i''(a_i) for every example, of a scalar loss that knows it."""
-        each: Any = self.loss.curvature(predictions, self.y)  # type: ignore[attr-defined]
-        weights = np.ones(1) if self.weights is None else self.weights
-        return self.data.per_example(np.broadcast_to(weights, self.n)) * each
-
-    def conjugates(self, alpha: Array, some: IntArray | None = None) -> Array:
-        """(s_i phi_i)*(-alpha_i) = s_i phi_i*(-alpha_i / s_i) for every example, or for some."""
-        y, weights = self.y, self.weights
-        if some is not None:
-            alpha, y = alpha[some], y[some]
-            weights = None if weights is None else weights[some]
-        return examples.conjugates(self.loss, -alpha, y, weights)
-
-    def fenchel_young(self, predictions: Array, alpha: Array) -> examples.FenchelYoung:
-        """Losses against conjugates, for every example and in the mean."""
-        return examples.fenchel_young(self.loss, predictions, alpha, self.y, self.weights)
-
-    # One example
-
-    def gradient_one(self, i: int, a: Array) -> Array:
-        """Gradient of s_i phi_i at the prediction a."""
-        gradient = self.loss.gradient(a, self.y[i])
-        return gradient if self.weights is None else self.weights[i] * gradient
-
-    def step_one(self, i: int, alpha: Array, a: Array, q: float) -> Array:
-        """Return the new alpha_i of Option I for the weighted loss, q = v_i / (lam n).
-
-        In alpha_i / s_i the weighted step is the plain one with q s_i.
-        """
-        step: Any = self.loss.step  # type: ignore[attr-defined]
-        s = 1.0 if self.weights is None else self.weights[i]
-        if s == 0:
-            return np.zeros_like(alpha)
-        if np.ndim(a) and not losses.is_vector(self.loss):  # multitask: output by output
-            outputs = zip(alpha / s, a, self.y[i], strict=True)
-            return s * np.array([step(*output, q * s) for output in outputs])
-        return s * step(alpha / s, a, self.y[i], q * s)
-
-    # Objectives
+        return self.intercept.conjugate_point(self.regularizer, abar)
 
     def primal(self, w: Array) -> float:
         """P(w)."""
@@ -287,8 +191,8 @@ class Problem:
 
     def primal_at(self, w: Array, predictions: Array) -> float:
         """P(w) without a pass over the data, the predictions being known."""
-        mean_loss = float(np.mean(self.losses(predictions)))
-        return mean_loss + self.lam * regularizers.value(self.regularizer, w)
+        mean_loss = float(np.mean(self.losses.values(predictions)))
+        return mean_loss + self.lam * self.regularizer_value(w)
 
     def dual(self, alpha: Array) -> float:
         """D(alpha); minus infinity outside the domain of the conjugates.
@@ -296,34 +200,42 @@ class Problem:
         With a free intercept also unless the duals sum to 0.
         """
         alpha = checks.finite_array("alpha", alpha, self.data.dual_shape)
-        if self.intercept == "free" and not _sums_to_zero(alpha):
+        if not self.intercept.allows(alpha):
             return -np.inf
         return self.dual_at(alpha, self.abar(alpha))
 
     def dual_at(self, alpha: Array, abar: Array) -> float:
         """D(alpha) without a pass over the data, its abar being known."""
-        mean_conjugate = float(np.mean(self.conjugates(alpha)))
-        return -self.lam * regularizers.conjugate(self.regularizer, abar) - mean_conjugate
+        mean_conjugate = float(np.mean(self.losses.conjugates(alpha)))
+        return -self.lam * self.regularizer_conjugate(abar) - mean_conjugate
+
+    def regularizer_value(self, w: Array) -> float:
+        """g of the coordinates that are penalized."""
+        return self.intercept.regularizer_value(self.regularizer, w)
+
+    def regularizer_conjugate(self, abar: Array) -> float:
+        """g* of the coordinates that are penalized."""
+        return self.intercept.regularizer_conjugate(self.regularizer, abar)
 
     def __repr__(self) -> str:
         return (
             f"Problem(n={self.n}, d={self.data.d}, m={self.data.m}, loss={self.loss!r}, "
-            f"lam={self.lam:g}, regularizer={type(self.penalty).__name__}, "
+            f"lam={self.lam:g}, regularizer={type(self.regularizer).__name__}, "
             f"weights={'none' if self.weights is None else 'given'}, "
-            f"intercept={self.intercept or 'none'})"
+            f"intercept={self.intercept.name})"
         )
 
     def _check_regularizer_fits(self) -> None:
         """A regularizer with parameters per coordinate may not fit d."""
+        zeros = self.intercept.penalized(np.zeros(self.data.d))
         try:
-            point = self.regularizer.conjugate_gradient(np.zeros(self.data.d))
-            fits = np.shape(point) == (self.data.d,)
+            fits = np.shape(self.regularizer.conjugate_gradient(zeros)) == zeros.shape
         except (ValueError, IndexError):
             fits = False
         if not fits:
             raise ValueError(
                 f"The regularizer {type(self.regularizer).__name__} does not fit vectors of length "
-                f"d={self.data.d}. Check the lengths of its parameters, such as groups."
+                f"d={zeros.size}. Check the lengths of its parameters, such as groups."
             )
 
 
@@ -334,11 +246,11 @@ def condition_numbers(v: Array, lam: float, gamma: Array | float, n: int) -> Arr
     return np.where(np.isnan(ratio), np.inf, 1 + ratio)
 
 
-def _outputs(X: Any, y: ArrayLike, loss: Loss) -> int:
+def _outputs(X: Any, y: ArrayLike, can: losses.base.Abilities) -> int:
     """m, from the blocks or else from the targets."""
     if isinstance(X, Blocks):
         return X.m
-    if losses.target_kind(loss) == "class":
+    if can.targets == "class":
         return _count_classes(checks.finite_array("y", y, np.shape(y)))
     rows = np.shape(X)[0] if np.ndim(X) == 2 else 0
     return int(np.shape(y)[1]) if np.ndim(y) == 2 and len(y) == rows else 1  # type: ignore[arg-type]
@@ -358,9 +270,10 @@ def _count_classes(y: Array) -> int:
     return max(2, int(top) + 1) if np.isfinite(top) else 2
 
 
-def _targets(y: ArrayLike, loss: Loss, data: Blocks) -> Array:
-    name, kind = type(loss).__name__, losses.target_kind(loss)
-    if losses.is_vector(loss) and data.m == 1:
+def _targets(y: ArrayLike, name: str, can: losses.base.Abilities, data: Blocks) -> AnyArray:
+    """The targets as numbers of the right kind; `name` is that of the loss."""
+    kind = can.targets
+    if can.vector and data.m == 1:
         raise ValueError(f"{name} couples several outputs, but the data have m = 1.")
     shape = (data.n,) if kind == "class" else data.dual_shape
     if len(shape) == 1 and np.shape(y) == (data.n, 1):
@@ -392,9 +305,3 @@ def _weights(weights: ArrayLike, n: int) -> Array:
         )
     s = s / s.max()  # so that the mean does not overflow
     return s / s.mean()
-
-
-def _sums_to_zero(alpha: Array) -> bool:
-    """Up to rounding."""
-    rounding = 1e-12 * (alpha.size + float(np.abs(alpha).sum()))
-    return bool(np.all(np.abs(alpha.sum(axis=0)) <= rounding))

@@ -8,22 +8,19 @@ import numpy as np
 
 
 @contextmanager
-def progress_bar(shown: bool, tol: float) -> Iterator[Callable[[float, float], None]]:
-    """Give a function to call with the relative gap, certified or estimated, and the passes."""
-    if not shown:
-        yield lambda gap, passes: None
-        return
+def progress_bar() -> Iterator[Callable[[float, float, float], None]]:
+    """Give a function to call with the relative gap, the one to reach, and the passes."""
     first: list[float] = []
     form = "{desc} |{bar}| {percentage:3.0f}% of the way, {elapsed}"
     with _tqdm(total=1.0, bar_format=form) as bar:
 
-        def show(gap: float, passes: float) -> None:
+        def show(gap: float, target: float, passes: float) -> None:
             if not first and 0 < gap < np.inf:
                 first.append(gap)
-            if first and gap > 0 and first[0] > tol > 0:
-                done = np.log(first[0] / gap) / np.log(first[0] / tol)
+            if first and gap > 0 and first[0] > target > 0:
+                done = np.log(first[0] / gap) / np.log(first[0] / target)
                 bar.n = min(max(done, bar.n), 1.0)
-            elif gap <= tol:
+            elif gap <= target:
                 bar.n = 1.0
             bar.set_description_str(f"pass {passes:6.1f}  relative gap {gap:.1e}")
 

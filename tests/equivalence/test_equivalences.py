@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 import registry
-from quartz import Plan, Problem, iterate, losses, regularizers, samplings, solve
+from quartz import Plan, Problem, State, iterate, losses, methods, regularizers, samplings, solve
 from quartz.data import KroneckerBlocks, RowBlocks, StackedBlocks
+from quartz.methods.reference import advance
 from quartz.samplings import IndexSets
-from quartz.solvers import State
-from quartz.solvers.reference import advance
 
 
 def same_sampling(left, right, data):
@@ -93,8 +92,8 @@ def test_option_1_duals_are_those_of_prox_sdca(problem):
             next(steps)
         states.append(state)
     for state in states[1:]:
-        np.testing.assert_array_equal(state.alpha, states[0].alpha)
-    z = problem.conjugate_point(problem.abar(states[2].alpha))
+        np.testing.assert_array_equal(state.duals, states[0].duals)
+    z = problem.conjugate_point(problem.abar(states[2].duals))
     advance(states[2], plan, IndexSets(np.array([0, 0]), np.array([], dtype=np.int64)))
     np.testing.assert_allclose(states[2].w, z, rtol=1e-9)
     assert np.abs(states[0].w - z).max() > 1e-6  # Quartz's w lags behind
@@ -113,7 +112,7 @@ def test_prox_sdca_by_its_own_formula():
         delta = (y[i] - X[i] @ w - alpha[i]) / (1 + X[i] @ X[i] / (lam * 6))
         alpha[i] += delta
         w += delta * X[i] / (lam * 6)
-    np.testing.assert_allclose(state.alpha, alpha, rtol=1e-12)
+    np.testing.assert_allclose(state.duals, alpha, rtol=1e-12)
     np.testing.assert_allclose(state.abar, w, rtol=1e-12)
 
 
@@ -129,14 +128,15 @@ def test_weights_are_repetitions(loss):
     w = rng.normal(size=base.data.d)
     assert weighted.primal(w) == pytest.approx(repeated.primal(w), rel=1e-12)
     tol = 1e-7 if loss.gamma > 0 else 1e-4
-    left = solve(weighted, tol=tol, max_passes=3000, passes_per_check=10, engine="reference")
-    right = solve(repeated, tol=tol, max_passes=3000, passes_per_check=10, engine="reference")
+    options = {"tol": tol, "max_passes": 3000, "passes_per_check": 10}
+    left = solve(weighted, methods.Quartz(engine="reference"), **options)
+    right = solve(repeated, methods.Quartz(engine="reference"), **options)
     assert left.converged
     assert right.converged
     distance = np.sum((left.w - right.w) ** 2)  # P is lam-strongly convex
     gaps = left.certificate.gap + right.certificate.gap
     assert 0.5 / 4 * 0.5 * distance <= gaps + 1e-15
-    np.testing.assert_array_equal(left.alpha[times == 0], 0)
+    np.testing.assert_array_equal(left.duals[times == 0], 0)
 
 
 def test_scaling_all_weights_changes_nothing():
@@ -157,17 +157,17 @@ def test_kronecker_is_its_stacked_expansion():
     stacked = Problem(StackedBlocks(kronecker.data.dense()), y, losses.Softmax(), lam=0.1)
     for option in (1, 2):
         left, right = (
-            solve(problem, samplings.Nice(3), option=option, tol=0, max_passes=5)
+            solve(problem, methods.Quartz(samplings.Nice(3), option=option), tol=0, max_passes=5)
             for problem in (kronecker, stacked)
         )
         np.testing.assert_allclose(left.w, right.w, atol=1e-12)
-        np.testing.assert_allclose(left.alpha, right.alpha, atol=1e-12)
+        np.testing.assert_allclose(left.duals, right.duals, atol=1e-12)
 
 
 def test_sparse_and_dense_storage_agree():
     rng = np.random.default_rng(0)
     sparse = registry.make_data("rows, sparse", rng)
-    dense = RowBlocks(sparse.matrix.toarray())
+    dense = RowBlocks(sparse.storage.matrix.toarray())
     y = rng.normal(size=sparse.n)
     left, right = (
         solve(
@@ -186,4 +186,4 @@ def test_labels_can_be_folded_into_the_data():
     folded = Problem(y[:, None] * X, np.ones(8), losses.SmoothedHinge(), 0.1)
     right = solve(folded, tol=0, max_passes=5)
     np.testing.assert_allclose(left.w, right.w, atol=1e-12)
-    np.testing.assert_allclose(left.alpha, y * right.alpha, atol=1e-12)
+    np.testing.assert_allclose(left.duals, y * right.duals, atol=1e-12)

@@ -76,16 +76,16 @@ def test_canonical_csr_is_not_copied(index, dtype):
     X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
     for given_matrix in (X, sp.csr_matrix(X)):
         data = RowBlocks(given_matrix)
-        assert np.shares_memory(data.matrix.data, given_matrix.data)
-        assert np.shares_memory(data.matrix.indices, given_matrix.indices)
-        assert data.matrix.indices.dtype == index
-        assert data.matrix.dtype == dtype
+        assert np.shares_memory(data.storage.matrix.data, given_matrix.data)
+        assert np.shares_memory(data.storage.matrix.indices, given_matrix.indices)
+        assert data.storage.matrix.indices.dtype == index
+        assert data.storage.matrix.dtype == dtype
 
 
 def test_dense_is_not_copied():
     for dtype in (np.float32, np.float64):
         X = np.ones((4, 3), dtype=dtype)
-        assert np.shares_memory(RowBlocks(X).matrix, X)
+        assert np.shares_memory(RowBlocks(X).storage.matrix, X)
 
 
 def test_duplicates_are_summed_and_zeros_removed_without_touching_the_input():
@@ -104,7 +104,7 @@ def test_duplicates_are_summed_and_zeros_removed_without_touching_the_input():
 def test_any_format_and_number_type(convert):
     X = np.array([[1, 0, 2], [0, 3, 0]])
     data = RowBlocks(convert(X))
-    assert data.matrix.dtype == np.float64
+    assert data.storage.matrix.dtype == np.float64
     np.testing.assert_array_equal(data.predictions(np.array([1.0, 1.0, 1.0])), [3, 3])
 
 

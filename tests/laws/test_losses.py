@@ -12,9 +12,10 @@ from quartz import losses
 from quartz.domain import SLACK
 from quartz.laws import LawError
 from quartz.losses import base, check_loss, examples
+from quartz.losses.examples import ExampleLosses
 from quartz.losses.multiclass import _project_on_simplex, _wright_omega
 
-SCALAR = [loss for loss in registry.LOSSES if not base.is_vector(loss)]
+SCALAR = [loss for loss in registry.LOSSES if not base.abilities(loss).vector]
 reals = st.floats(-50, 50)
 
 
@@ -61,7 +62,7 @@ def test_fenchel_young_for_any_pair(a, u, sign):
 def test_scalar_functions_work_elementwise(loss):
     rng = np.random.default_rng(0)
     a, y = rng.normal(size=(2, 50))
-    y = np.sign(y) if base.target_kind(loss) == "sign" else y
+    y = np.sign(y) if base.abilities(loss).targets == "sign" else y
     for function, x in ((loss.value, a), (loss.gradient, a), (loss.conjugate, -y * rng.random(50))):
         one_by_one = [function(*pair) for pair in zip(x, y, strict=True)]
         np.testing.assert_allclose(function(x, y), one_by_one, rtol=1e-15)
@@ -250,42 +251,48 @@ MANY = [losses.Logistic(), losses.Hinge(), Opaque(0.5), Plain()]
 def test_many_examples_are_evaluated_by_the_same_formulas(loss):
     """In a compiled loop, if that is possible."""
     rng = np.random.default_rng(0)
-    n = examples._LARGE + 1
+    n = examples.MANY + 1
     a, y = 3 * rng.normal(size=n), np.where(rng.random(n) < 0.5, 1.0, -1.0)
     u, weights = loss.gradient(a, y), rng.integers(3, size=n) / 2.0
     kept = weights > 0
     duals = np.where(kept, weights * u, 0.0)
     conjugates = np.where(kept, weights * loss.conjugate(u, y), 0.0)
-    np.testing.assert_allclose(examples.values(loss, a, y), loss.value(a, y), rtol=1e-13)
-    np.testing.assert_allclose(examples.gradients(loss, a, y), u, rtol=1e-13)
-    np.testing.assert_allclose(examples.gradients(loss, a, y, weights), weights * u, rtol=1e-13)
-    np.testing.assert_allclose(examples.conjugates(loss, u, y), loss.conjugate(u, y), atol=1e-13)
-    np.testing.assert_allclose(examples.conjugates(loss, duals, y, weights), conjugates, atol=1e-13)
+    np.testing.assert_allclose(ExampleLosses(loss, y).values(a), loss.value(a, y), rtol=1e-13)
+    np.testing.assert_allclose(ExampleLosses(loss, y).gradients(a), u, rtol=1e-13)
+    np.testing.assert_allclose(
+        ExampleLosses(loss, y, weights).gradients(a), weights * u, rtol=1e-13
+    )
+    np.testing.assert_allclose(
+        ExampleLosses(loss, y).conjugates(-u), loss.conjugate(u, y), atol=1e-13
+    )
+    np.testing.assert_allclose(
+        ExampleLosses(loss, y, weights).conjugates(-duals), conjugates, atol=1e-13
+    )
     for each in (None, weights):
         dual = -u if each is None else -duals
-        gaps, value, conjugate, size = examples.fenchel_young(loss, a, dual, y, each)
+        gaps, value, conjugate, size = ExampleLosses(loss, y, each).fenchel_young(a, dual)
         losses_, minus = (
-            examples.values(loss, a, y, each),
-            examples.conjugates(loss, -dual, y, each),
+            ExampleLosses(loss, y, each).values(a),
+            ExampleLosses(loss, y, each).conjugates(dual),
         )
         np.testing.assert_allclose(gaps, losses_ + minus + a * dual, atol=1e-12)
         expected = np.mean(losses_), np.mean(minus), np.mean(np.abs(minus))
         np.testing.assert_allclose((value, conjugate, size), expected, rtol=1e-13, atol=1e-15)
     duals[np.flatnonzero(~kept)[0]] = 0.5
-    assert np.isinf(examples.conjugates(loss, duals, y, weights)).sum() == 1
+    assert np.isinf(ExampleLosses(loss, y, weights).conjugates(-duals)).sum() == 1
 
 
 def test_several_outputs_of_many_weighted_examples():
     """By NumPy; and one output is still compiled afterwards."""
     rng = np.random.default_rng(0)
-    loss, n = losses.Huber(), examples._LARGE + 1
+    loss, n = losses.Huber(), examples.MANY + 1
     a, y = rng.normal(size=(2, n, 2))
     weights = rng.integers(3, size=n).astype(float)
-    alpha = -examples.gradients(loss, a, y, weights)
-    found = examples.fenchel_young(loss, a, alpha, y, weights)
+    alpha = -ExampleLosses(loss, y, weights).gradients(a)
+    found = ExampleLosses(loss, y, weights).fenchel_young(a, alpha)
     columns = [
-        examples.fenchel_young(
-            loss, *(np.ascontiguousarray(x[:, k]) for x in (a, alpha, y)), weights
+        ExampleLosses(loss, np.ascontiguousarray(y[:, k]), weights).fenchel_young(
+            *(np.ascontiguousarray(x[:, k]) for x in (a, alpha))
         )
         for k in range(2)
     ]
@@ -296,22 +303,22 @@ def test_several_outputs_of_many_weighted_examples():
 
 def test_tiny_weights():
     u, y, weights = np.array([0.0, -0.5]), np.ones(2), np.array([1e-310, 1.0])
-    assert np.isfinite(examples.conjugates(losses.Logistic(), u, y, weights)).all()
+    assert np.isfinite(ExampleLosses(losses.Logistic(), y, weights).conjugates(-u)).all()
 
 
 @pytest.mark.parametrize("loss", MANY, ids=lambda loss: type(loss).__name__)
-@pytest.mark.parametrize("n", [100, examples._LARGE + 1])
+@pytest.mark.parametrize("n", [100, examples.MANY + 1])
 def test_the_best_shift_of_all_predictions(loss, n):
     """The sum of slopes changes its sign there: from the left to the right by a jump, perhaps."""
     rng = np.random.default_rng(1)
     a, y = 3 * rng.normal(size=n), np.where(rng.random(n) < 0.3, 1.0, -1.0)
     weights = rng.integers(3, size=n) / 2.0
-    shift = examples.shifted_root(loss, a, y, weights, 10.0)
+    shift = ExampleLosses(loss, y, weights).shifted_root(a, y, 10.0)
     below, above = (weights @ loss.gradient(a + shift + e, y) for e in (-1e-12, 1e-12))
     assert below <= 1e-9 * n
     assert above >= -1e-9 * n
     if hasattr(loss, "curvature"):
         slopes = weights * loss.gradient(a + 0.5, y)
         expected = slopes.sum(), np.abs(slopes).sum(), weights @ loss.curvature(a + 0.5, y)
-        found = examples.shifted_slope(loss, a, y, weights, 0.5)
+        found = ExampleLosses(loss, y, weights).shifted_slope(a, y, 0.5)
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)

@@ -1,23 +1,26 @@
 """The bounds of acceleration, docs/acceleration.md."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quartz import Plan, Problem, losses, regularizers, samplings, solve, theory
-from quartz.solvers import State
-from quartz.solvers.accelerated import ProximalPoints
-from quartz.solvers.sampled import SampledSteps
+from quartz import Plan, Problem, State, losses, methods, regularizers, samplings, solve, theory
+from quartz.methods.accelerated import ProximalPoints
+from quartz.methods.quartz import SampledSteps
 
 share = st.floats(0, 1)
 
 
 def loops(problem, sampling, seed, passes=0.3, engine="compiled"):
+    """The start, to be looked at so often, and the outer loop."""
     plan = Plan.of(problem, sampling)
     rng = np.random.default_rng(seed)
-    return ProximalPoints(SampledSteps(plan, rng, passes, engine, "conjugate"))
+    state = replace(State.start(problem), interval=passes)
+    return state, ProximalPoints(SampledSteps(plan, rng, engine, "conjugate"))
 
 
 def ill_conditioned(loss, g=None, lam=1e-4, seed=0):
@@ -45,17 +48,17 @@ SAMPLINGS = {
 def test_outer_steps_stay_below_the_bound(loss, g, name):
     """P(u_k) - P* <= 2 (1 - sqrt(q)/2)^k (P(u_0) - P*), not only in the mean over seeds."""
     problem = ill_conditioned(loss, g)
-    best = solve(problem, "permuted", tol=1e-10, acceleration="on", max_passes=50_000)
+    best = solve(problem, methods.Accelerated(), tol=1e-10, max_passes=50_000)
     assert best.converged
     for seed in range(5):
-        state, steps = State.start(problem), loops(problem, SAMPLINGS[name], seed)
+        state, steps = loops(problem, SAMPLINGS[name], seed)
         assert steps.kappa > 100 * problem.lam
-        first = problem.primal(state.w) - best.certificate.primal
+        first = problem.primal(state.w) - best.certificate.primal_value
         for k in range(1, 40):
             steps.advance(state, 0.0, 0.0)
             bound = theory.accelerated_gap(problem.lam, steps.kappa, first, k)
-            assert problem.primal(state.w) - best.certificate.primal <= bound
-        assert problem.primal(state.w) - best.certificate.primal < 0.5 * first
+            assert problem.primal(state.w) - best.certificate.primal_value <= bound
+        assert problem.primal(state.w) - best.certificate.primal_value < 0.5 * first
 
 
 @pytest.mark.parametrize("sampling", [samplings.Uniform(), samplings.Nice(4)], ids=["1", "4-nice"])
@@ -69,8 +72,7 @@ def test_mean_iterations_of_outer_steps_stay_below_the_bound(sampling):
     plan = Plan.of(problem, sampling)
     excess = []
     for seed in range(30):
-        state = State.start(problem)
-        steps = loops(problem, sampling, seed, passes=1e-9)  # a set at a time
+        state, steps = loops(problem, sampling, seed, passes=1e-9)  # a set at a time
         steps.advance(state, 0.0, 0.0)
         inner = problem.strengthened(steps.kappa)
         rate = theory.theta(plan.p, plan.v, inner.lam, inner.gammas, inner.n)
@@ -78,8 +80,8 @@ def test_mean_iterations_of_outer_steps_stay_below_the_bound(sampling):
             centre, before = steps._centre, state.iteration
             z = (steps._combination + steps.kappa * centre) / inner.lam
             predictions = problem.data.predictions(z)
-            terms = problem.losses(predictions) + problem.conjugates(state.alpha)
-            start = np.mean(terms + predictions * state.alpha)
+            terms = problem.losses.values(predictions) + problem.losses.conjugates(state.duals)
+            start = np.mean(terms + predictions * state.duals)
             steps.advance(state, 0.0, 0.0)
             delta, distance = steps._accuracy, state.w - centre
             least = (1 - np.sqrt(delta)) ** 2 * (distance @ distance)
@@ -103,8 +105,8 @@ def test_iterations_fall_with_tau_as_predicted():
     for tau in (1, 16):
         plan = Plan.of(problem, samplings.Nice(tau))
         terms[tau] = theory.accelerated_leading_term(plan.p, plan.v, problem.lam, 1.0, problem.n)
-        state, steps = State.start(problem), loops(problem, samplings.Nice(tau), 0, passes=0.1)
-        while problem.primal(state.w) - problem.dual(state.alpha) > 1e-4 * problem.primal(state.w):
+        state, steps = loops(problem, samplings.Nice(tau), 0, passes=0.1)
+        while problem.primal(state.w) - problem.dual(state.duals) > 1e-4 * problem.primal(state.w):
             steps.advance(state, 0.0, 0.0)
         counts[tau] = state.iteration
     measured, predicted = counts[1] / counts[16], terms[1] / terms[16]
@@ -144,7 +146,7 @@ def test_without_kappa_the_term_is_the_papers():
 
 def test_outer_steps_end_at_the_level_of_rounding():
     problem = ill_conditioned(losses.SmoothedHinge(), lam=1e-2)
-    state, steps = State.start(problem), loops(problem, samplings.Uniform(), 0, passes=1.0)
+    state, steps = loops(problem, samplings.Uniform(), 0, passes=1.0)
     for _ in range(600):
         estimate = steps.advance(state, 0.0, 0.0)
     assert abs(estimate) < 1e-14

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import registry
-from quartz import Plan, iterate, losses, regularizers
-from quartz.solvers import State
+from quartz import Plan, State, iterate, losses, regularizers
 from quartz.theory import expected_gap
 
 SEEDS = 60
@@ -23,10 +22,10 @@ def mean_gaps(plan, iterations):
     for seed in range(SEEDS):
         state = State.start(problem)
         states = iterate(plan, state, np.random.default_rng(seed), engine="reference")
-        gaps[seed, 0] = problem.primal(state.w) - problem.dual(state.alpha)
+        gaps[seed, 0] = problem.primal(state.w) - problem.dual(state.duals)
         for t in range(1, iterations + 1):
             next(states)
-            gaps[seed, t] = problem.primal(state.w) - problem.dual(state.alpha)
+            gaps[seed, t] = problem.primal(state.w) - problem.dual(state.duals)
     return gaps.mean(axis=0), gaps.std(axis=0, ddof=1) / np.sqrt(SEEDS)
 
 

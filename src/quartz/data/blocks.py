@@ -2,42 +2,70 @@
 
 from abc import ABC, abstractmethod
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 
 from quartz import checks
-from quartz.arrays import Array, IntArray, Matrix
-from quartz.data import matrix as storage
+from quartz.arrays import Array, Floats, IntArray
+from quartz.data.csr import CsrStorage
+from quartz.data.dense import DenseStorage
+from quartz.data.storage import Storage
+from quartz.kernels.placeholder import Opaque, Parts
+
+
+def as_storage(X: Any) -> Storage:
+    """Return `X` as a storage: of sparse or of dense rows, or itself if it is one already."""
+    if isinstance(X, Storage):
+        return X
+    return CsrStorage(X) if sp.issparse(X) else DenseStorage(X)
 
 
 class Blocks(ABC):
-    """n examples A_i in R^{d x m}, stored in one matrix.
+    """n examples A_i in R^{d x m}, over the rows of one storage.
 
     Vectors over examples (predictions, duals) have shape (n,) when m = 1 and (n, m) otherwise.
 
     Attributes
     ----------
-    matrix : csr_array or ndarray
-        The storage that a compiled kernel reads.
+    storage : Storage
+        The rows.
     n, d, m : int
         Number of examples, length of w, columns of each example.
+    block_parts : dict
+        For m > 1: how a kernel multiplies with an example, `block_dot` and `block_add`.
     """
 
-    matrix: Matrix
+    storage: Storage
     n: int
     d: int
     m: int
+    block_parts: Parts = MappingProxyType({})
+    has_plain_rows = False  # whether example i is row i of the storage, for each output
 
     @property
     def dual_shape(self) -> tuple[int, ...]:
         """Shape of alpha."""
         return (self.n,) if self.m == 1 else (self.n, self.m)
 
+    @property
+    def features(self) -> int:
+        """Number of columns of the storage."""
+        return self.storage.shape[1]
+
+    def kernel_view(self) -> "KernelView":
+        """What a compiled kernel reads of the examples, for one run at a time."""
+        return KernelView(self.storage.rows, {**self.storage.parts, **self.block_parts})
+
     def per_example(self, values: Array) -> Array:
         """Shape n numbers so that they broadcast against vectors over examples."""
         return values if self.m == 1 else values[:, None]
+
+    def shaped(self, coefficients: Array) -> Array:
+        """Flat coefficients of the features with a column for each output that has its own."""
+        return coefficients
 
     @abstractmethod
     def predictions(self, w: Array) -> Array:
@@ -48,11 +76,11 @@ class Blocks(ABC):
         """sum_i A_i alpha_i."""
 
     @abstractmethod
-    def predict_one(self, i: int, w: Array) -> Array:
+    def predict_one(self, i: int, w: Array) -> Floats:
         """A_i' w."""
 
     @abstractmethod
-    def accumulate(self, i: int, delta: Array, out: Array) -> None:
+    def accumulate(self, i: int, delta: Floats, out: Array) -> None:
         """Add A_i delta to `out`."""
 
     @abstractmethod
@@ -73,6 +101,13 @@ class Blocks(ABC):
     def gram_products(self, alpha: Array) -> Array:
         """A_i' A_i alpha_i for every i."""
 
+    def bordered_gram(self, gram: Array, weights: Array) -> Array:
+        """1/n sum_i h_i A_i A_i' from that of the storage's rows, with h the weights; m = 1.
+
+        Lower triangle; columns that are not stored, such as an intercept's, border it.
+        """
+        return gram
+
     @abstractmethod
     def take(self, examples: IntArray) -> Self:
         """Blocks of these examples only, in this order."""
@@ -82,8 +117,8 @@ class Blocks(ABC):
         """All blocks as one array of shape (n, d, m); for small data."""
 
     @abstractmethod
-    def support(self) -> Matrix:
-        """0/1 matrix with a row per example: which rows j have A_ji != 0.
+    def support(self) -> Any:
+        """Sparse or dense 0/1 matrix with a row per example: which rows j have A_ji != 0.
 
         Rows that come in groups of `rows_alike` with one pattern have one column together.
         """
@@ -105,49 +140,75 @@ class Blocks(ABC):
         return np.repeat((active > 0).sum(axis=0).astype(np.float64), self.rows_alike)
 
 
+class KernelView:
+    """The examples as a kernel sees them, and which part of abar it calls so.
+
+    Parameters
+    ----------
+    rows : NamedTuple
+        The arrays that the kernel reads.
+    parts : dict
+        What the placeholders of :mod:`quartz.kernels.rows` stand for.
+    """
+
+    def __init__(self, rows: Opaque, parts: Parts) -> None:
+        self.rows, self.parts = rows, parts
+
+    def open(self, abar: Array, carried: Array) -> Array:
+        """Return the part of abar that the kernel updates, a view.
+
+        `carried` is what an intercept carries from one call to the next.
+        """
+        return abar
+
+    def close(self, abar: Array, carried: Array) -> None:
+        """Bring the rest of abar, and `carried`, up to date after a call."""
+
+
 class RowBlocks(Blocks):
     """m = 1: A_i is row i of a matrix, sparse or dense."""
 
+    has_plain_rows = True
+
     def __init__(self, X: Any) -> None:
-        self.matrix = storage.canonical(X)
-        self.n, self.d = self.matrix.shape
+        self.storage = as_storage(X)
+        self.n, self.d = self.storage.shape
         self.m = 1
 
     def predictions(self, w: Array) -> Array:
-        return storage.multiply(self.matrix, w)
+        return self.storage.multiply(w)
 
     def combination(self, alpha: Array) -> Array:
-        return storage.multiply_transposed(self.matrix, alpha)
+        return self.storage.multiply_transposed(alpha)
 
-    def predict_one(self, i: int, w: Array) -> Array:
-        columns, values = storage.row(self.matrix, i)
+    def predict_one(self, i: int, w: Array) -> Floats:
+        columns, values = self.storage.row(i)
         return np.asarray(values @ w[columns])[()]
 
-    def accumulate(self, i: int, delta: Array, out: Array) -> None:
-        columns, values = storage.row(self.matrix, i)
+    def accumulate(self, i: int, delta: Floats, out: Array) -> None:
+        columns, values = self.storage.row(i)
         out[columns] += values * delta
 
     def squared_norms(
         self, row_weights: Array | None = None, offsets: Array | float = 0.0
     ) -> Array:
         weights = np.ones(self.d) if row_weights is None else row_weights
-        norms = storage.squared_multiply(self.matrix, weights)
+        norms = self.storage.squared_multiply(weights)
         if np.any(offsets):
-            norms += offsets * storage.squared_multiply(self.matrix, np.ones(self.d))
+            norms += offsets * self.storage.squared_multiply(np.ones(self.d))
         return norms
 
     def gram_products(self, alpha: Array) -> Array:
         return self.squared_norms() * alpha
 
     def take(self, examples: IntArray) -> Self:
-        return type(self)(self.matrix[examples])
+        return type(self)(self.storage.take(examples))
 
     def dense(self) -> Array:
-        X = self.matrix if isinstance(self.matrix, np.ndarray) else self.matrix.toarray()
-        return X.astype(np.float64)[:, :, None]
+        return self.storage.dense()[:, :, None]
 
-    def support(self) -> Matrix:
-        return storage.support(self.matrix)
+    def support(self) -> Any:
+        return self.storage.support()
 
 
 def as_blocks(X: Any, outputs: int = 1) -> Blocks:

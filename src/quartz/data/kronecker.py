@@ -5,9 +5,11 @@ from typing import Any, Self
 import numpy as np
 
 from quartz import checks
-from quartz.arrays import Array, IntArray, Matrix
-from quartz.data import matrix as storage
-from quartz.data.blocks import Blocks
+from quartz.arrays import Array, Floats, IntArray
+from quartz.data.blocks import Blocks, as_storage
+from quartz.kernels.placeholder import Opaque, Parts, Position
+from quartz.kernels.rows import add_offset, column, offset, row_start, value
+from quartz.kernels.vectors import add_to, coordinate
 
 
 class KroneckerBlocks(Blocks):
@@ -23,25 +25,31 @@ class KroneckerBlocks(Blocks):
         m, the number of classes or tasks.
     """
 
+    has_plain_rows = True
+
     def __init__(self, X: Any, outputs: int) -> None:
-        self.matrix = storage.canonical(X)
+        self.storage = as_storage(X)
         self.m = checks.count("outputs", outputs, 2, None, "For one output use RowBlocks.")
-        self.n, self.features = self.matrix.shape
-        self.d = self.features * self.m
+        self.n, features = self.storage.shape
+        self.d = features * self.m
         self.rows_alike = self.m
+        self.block_parts = BLOCK_PARTS
+
+    def shaped(self, coefficients: Array) -> Array:
+        return self._square(coefficients)
 
     def predictions(self, w: Array) -> Array:
-        return storage.multiply(self.matrix, self._square(w))
+        return self.storage.multiply(self._square(w))
 
     def combination(self, alpha: Array) -> Array:
-        return storage.multiply_transposed(self.matrix, alpha).ravel()
+        return self.storage.multiply_transposed(alpha).ravel()
 
     def predict_one(self, i: int, w: Array) -> Array:
-        columns, values = storage.row(self.matrix, i)
+        columns, values = self.storage.row(i)
         return np.asarray(values @ self._square(w)[columns])
 
-    def accumulate(self, i: int, delta: Array, out: Array) -> None:
-        columns, values = storage.row(self.matrix, i)
+    def accumulate(self, i: int, delta: Floats, out: Array) -> None:
+        columns, values = self.storage.row(i)
         self._square(out)[columns] += np.multiply.outer(values, delta)
 
     def squared_norms(
@@ -49,24 +57,48 @@ class KroneckerBlocks(Blocks):
     ) -> Array:
         weights = np.ones(self.d) if row_weights is None else row_weights
         # sum_j c_j A_ji' A_ji is diagonal here: entry k sums c over the rows of output k
-        norms = storage.squared_multiply(self.matrix, self._square(weights)).max(axis=1)
+        norms = self.storage.squared_multiply(self._square(weights)).max(axis=1)
         if np.any(offsets):
-            norms += offsets * storage.squared_multiply(self.matrix, np.ones(self.features))
+            norms += offsets * self.storage.squared_multiply(np.ones(self.features))
         return norms
 
     def gram_products(self, alpha: Array) -> Array:
         return self.squared_norms()[:, None] * alpha
 
     def take(self, examples: IntArray) -> Self:
-        return type(self)(self.matrix[examples], self.m)
+        return type(self)(self.storage.take(examples), self.m)
 
     def dense(self) -> Array:
-        X = self.matrix if isinstance(self.matrix, np.ndarray) else self.matrix.toarray()
-        blocks = np.einsum("if,kl->ifkl", X.astype(np.float64), np.eye(self.m))
+        blocks = np.einsum("if,kl->ifkl", self.storage.dense(), np.eye(self.m))
         return blocks.reshape(self.n, self.d, self.m)
 
-    def support(self) -> Matrix:
-        return storage.support(self.matrix)
+    def support(self) -> Any:
+        return self.storage.support()
 
     def _square(self, w: Array) -> Array:
         return w.reshape(self.features, self.m)
+
+
+def _dot(rows: Opaque, i: Position, vectors: Opaque, scale: float, g: Opaque, out: Array) -> None:
+    start, stop = row_start(rows, i), row_start(rows, i + np.uint64(1))
+    for output in range(out.size):
+        out[output] = offset(rows, i, np.uint64(output), vectors, scale, g)
+    for k in range(start, stop):
+        first = column(rows, k, start) * np.uint64(out.size)
+        for output in range(out.size):
+            coefficient = coordinate(vectors, first + np.uint64(output), scale, g)
+            out[output] += value(rows, k) * coefficient
+
+
+def _add(rows: Opaque, i: Position, delta: Array, vectors: Opaque, scale: float, g: Opaque) -> None:
+    start, stop = row_start(rows, i), row_start(rows, i + np.uint64(1))
+    for k in range(start, stop):
+        first = column(rows, k, start) * np.uint64(delta.size)
+        for output in range(delta.size):
+            change = value(rows, k) * delta[output]
+            add_to(vectors, first + np.uint64(output), change, scale, g)
+    for output in range(delta.size):
+        add_offset(rows, i, np.uint64(output), delta[output], vectors, scale, g)
+
+
+BLOCK_PARTS: Parts = {"block_dot": _dot, "block_add": _add}

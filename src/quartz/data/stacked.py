@@ -6,9 +6,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from quartz import checks
-from quartz.arrays import Array, IntArray, Matrix
-from quartz.data import matrix as storage
-from quartz.data.blocks import Blocks
+from quartz.arrays import AnyArray, Array, Floats, IntArray
+from quartz.data.blocks import Blocks, as_storage
+from quartz.data.storage import pattern
+from quartz.kernels.placeholder import Opaque, Parts, Position
+from quartz.kernels.rows import add, dot
 
 
 class StackedBlocks(Blocks):
@@ -33,26 +35,27 @@ class StackedBlocks(Blocks):
             rows = blocks.transpose(0, 2, 1).reshape(-1, blocks.shape[1])
         remedy = "It is the number of columns of each block; for one column use RowBlocks."
         self.m = checks.count("outputs", outputs or 0, 2, None, remedy)
-        self.matrix = storage.canonical(rows)
-        stacked, self.d = self.matrix.shape
+        self.storage = as_storage(rows)
+        stacked, self.d = self.storage.shape
         self.n = stacked // self.m
+        self.block_parts = BLOCK_PARTS
         if self.n * self.m != stacked:
             raise ValueError(
                 f"{stacked} stacked rows do not divide into blocks of outputs={self.m} columns."
             )
 
     def predictions(self, w: Array) -> Array:
-        return storage.multiply(self.matrix, w).reshape(self.n, self.m)
+        return self.storage.multiply(w).reshape(self.n, self.m)
 
     def combination(self, alpha: Array) -> Array:
-        return storage.multiply_transposed(self.matrix, alpha.ravel())
+        return self.storage.multiply_transposed(alpha.ravel())
 
     def predict_one(self, i: int, w: Array) -> Array:
         return np.array([values @ w[columns] for columns, values in self._columns(i)])
 
-    def accumulate(self, i: int, delta: Array, out: Array) -> None:
-        for k, (columns, values) in enumerate(self._columns(i)):
-            out[columns] += values * delta[k]
+    def accumulate(self, i: int, delta: Floats, out: Array) -> None:
+        for (columns, values), share in zip(self._columns(i), np.asarray(delta), strict=True):
+            out[columns] += values * share
 
     def squared_norms(
         self, row_weights: Array | None = None, offsets: Array | float = 0.0
@@ -68,26 +71,46 @@ class StackedBlocks(Blocks):
 
     def take(self, examples: IntArray) -> Self:
         stacked = np.asarray(examples)[:, None] * self.m + np.arange(self.m)
-        return type(self)(self.matrix[stacked.ravel()], self.m)
+        return type(self)(self.storage.take(stacked.ravel()), self.m)
 
     def dense(self) -> Array:
-        X = self.matrix if isinstance(self.matrix, np.ndarray) else self.matrix.toarray()
-        return X.astype(np.float64).reshape(self.n, self.m, self.d).transpose(0, 2, 1)
+        return self.storage.dense().reshape(self.n, self.m, self.d).transpose(0, 2, 1)
 
-    def support(self) -> Matrix:
-        pattern = storage.support(self.matrix)
+    def support(self) -> Any:
         blocks = sp.kron(sp.eye_array(self.n), np.ones((1, self.m)), format="csr")
-        counts = blocks @ pattern
-        return storage.support(counts if isinstance(counts, np.ndarray) else sp.csr_array(counts))
+        counts = blocks @ self.storage.support()
+        return pattern(counts if isinstance(counts, np.ndarray) else sp.csr_array(counts))
 
-    def _columns(self, i: int) -> list[tuple[Any, Array]]:
-        return [storage.row(self.matrix, i * self.m + k) for k in range(self.m)]
+    def _columns(self, i: int) -> list[tuple[IntArray | slice, AnyArray]]:
+        return [self.storage.row(i * self.m + k) for k in range(self.m)]
 
     def _grams(self, row_weights: Array) -> Array:
         """sum_j c_j A_ji' A_ji for every i, shape (n, m, m)."""
-        columns = [self.matrix[k :: self.m] for k in range(self.m)]
+        stacked = np.arange(self.n * self.m)
+        columns = [self.storage.take(stacked[k :: self.m]) for k in range(self.m)]
         grams = np.empty((self.n, self.m, self.m))
         for k, left in enumerate(columns):
             for other, right in enumerate(columns[: k + 1]):
-                grams[:, k, other] = grams[:, other, k] = storage.product(left, right) @ row_weights
+                grams[:, k, other] = grams[:, other, k] = _product(left, right) @ row_weights
         return grams
+
+
+def _product(X: Any, Y: Any) -> Any:
+    """The elementwise product of two matrices of one kind, in float64."""
+    with np.errstate(over="ignore"):  # the plan of a run refuses infinite norms
+        if isinstance(X, np.ndarray):
+            return np.multiply(X, Y, dtype=np.float64)
+        return sp.csr_array(X.astype(np.float64).multiply(Y))
+
+
+def _dot(rows: Opaque, i: Position, vectors: Opaque, scale: float, g: Opaque, out: Array) -> None:
+    for k in range(out.size):
+        out[k] = dot(rows, i * np.uint64(out.size) + np.uint64(k), vectors, scale, g)
+
+
+def _add(rows: Opaque, i: Position, delta: Array, vectors: Opaque, scale: float, g: Opaque) -> None:
+    for k in range(delta.size):
+        add(rows, i * np.uint64(delta.size) + np.uint64(k), delta[k], vectors, scale, g)
+
+
+BLOCK_PARTS: Parts = {"block_dot": _dot, "block_add": _add}

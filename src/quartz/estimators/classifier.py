@@ -3,26 +3,27 @@
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
-from quartz.arrays import Array
-from quartz.data import KroneckerBlocks, RowBlocks
-from quartz.estimators.base import LinearModel, stacked_coefficients
+from quartz.arrays import AnyArray, Array, IntArray
+from quartz.data import Blocks, KroneckerBlocks, RowBlocks
+from quartz.estimators.base import LinearModel
 from quartz.estimators.callbacks import with_callbacks
 from quartz.estimators.names import CLASSIFIERS, loss_of
-from quartz.losses.base import is_vector
+from quartz.estimators.training import Attributes, Conditions, Training, stacked_coefficients
+from quartz.losses.base import Loss, abilities
 from quartz.problem import Problem
 
 
 def _has_probabilities(estimator: Any) -> bool:
-    if estimator.loss not in ("log_loss", "multinomial"):
+    loss = estimator._loss(2)
+    if abilities(loss).probabilities is None:
         raise AttributeError(
-            f'predict_proba needs loss="log_loss" or "multinomial", not {estimator.loss!r}. '
-            "CalibratedClassifierCV makes probabilities of the others."
+            'predict_proba needs a loss with probabilities, such as "log_loss" or "multinomial", '
+            f"not {estimator.loss!r}. CalibratedClassifierCV makes probabilities of the others."
         )
     return True
 
@@ -91,6 +92,8 @@ class QuartzClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
     intercept_ : ndarray of shape (1,) or (n_classes,)
     classes_ : ndarray of shape (n_classes,)
         Those with an example of positive weight.
+    loss_ : Loss
+        The loss as an object.
     objective_, duality_gap_ : float
         Certified: the optimum is between objective_ - duality_gap_ and objective_. Sums over the
         classes for one-vs-rest.
@@ -179,73 +182,93 @@ class QuartzClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         """
         return self._fit(X, y, sample_weight)
 
-    def _problems(
-        self, X: Any, y: Any, weights: Array | None, alpha: float | None = None
-    ) -> list[Problem]:
+    def prepared(
+        self,
+        X: Any,
+        y: Any,
+        weights: Array | None,
+        conditions: Conditions,
+        alpha: float | None = None,
+    ) -> Training:
         check_classification_targets(y)
-        self.classes_, codes = _encoded(y, weights)
-        loss = loss_of(self.loss, CLASSIFIERS, smoothing=self.smoothing)
-        classes, features = len(self.classes_), X.shape[1]
-        each = self._class_weights(codes, weights)
+        classes, codes = _encoded(y, weights)
+        loss = self._loss(len(classes))
+        together = abilities(loss).vector
+        penalty = self._penalty(X.shape[1], len(classes) if together else 1)
+        each = self._class_weights(classes, codes, weights)
 
-        def problem(data: Any, targets: Array, positive: int | None = None) -> Problem:
+        def problem(data: Blocks, targets: AnyArray, positive: int | None = None) -> Problem:
             s = self._with_class_weights(weights, each, codes, positive)
             strength = self._alpha(len(y) if s is None else s.sum()) if alpha is None else alpha
-            lam, g = self._penalty(strength, features, data.m)
-            return Problem(data, targets, loss, lam, g, s, self._intercept())
+            lam = strength * penalty.share
+            return Problem(data, targets, loss, lam, penalty.regularizer, s, self._intercept())
 
-        if is_vector(loss):
-            return [problem(KroneckerBlocks(X, classes), codes)]
-        rows = RowBlocks(X)
-        positives = [1] if classes == 2 else range(classes)
-        return [problem(rows, np.where(codes == k, 1.0, -1.0), k) for k in positives]
+        if together:
+            problems = [problem(KroneckerBlocks(X, len(classes)), codes)]
+        else:
+            rows = RowBlocks(X)
+            positives = [1] if len(classes) == 2 else range(len(classes))
+            problems = [problem(rows, np.where(codes == k, 1.0, -1.0), k) for k in positives]
 
-    def _class_weights(self, codes: Array, weights: Array | None) -> Array | None:
+        def fitted(points: list[Array]) -> Attributes:
+            coef, intercept = stacked_coefficients(problems, points)
+            if len(classes) == 2 and len(coef) == 2:  # one score decides
+                coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
+            return {"coef_": coef, "intercept_": intercept, "classes_": classes, "loss_": loss}
+
+        return Training(problems, penalty, conditions, fitted)
+
+    def _loss(self, classes: int) -> Loss:
+        """The loss for so many classes."""
+        loss: Loss = loss_of(self.loss, CLASSIFIERS, smoothing=self.smoothing)
+        return loss
+
+    def _class_weights(
+        self, classes: AnyArray, codes: IntArray, weights: Array | None
+    ) -> Array | None:
         """One for each class."""
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
             totals = np.bincount(codes, weights)  # weight 2 is the example twice
             return np.asarray(totals.mean() / totals)
         if self.class_weight is None:
             return None
-        each = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_)
+        each = compute_class_weight(self.class_weight, classes=classes, y=classes)
         return np.asarray(each)
 
     def _with_class_weights(
-        self, weights: Array | None, each: Array | None, codes: Array, positive: int | None
+        self, weights: Array | None, each: Array | None, codes: IntArray, positive: int | None
     ) -> Array | None:
         """Weights of the examples where one class is against the rest, or where all are."""
         if each is None:
             return weights
         return np.asarray(each[codes] if weights is None else weights * each[codes])
 
-    def _coefficients(self, problems: list[Problem], points: list[Array]) -> dict[str, Any]:
-        coef, intercept = stacked_coefficients(problems, points)
-        if len(self.classes_) == 2 and len(coef) == 2:  # one score decides
-            coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
-        return {"coef_": coef, "intercept_": intercept}
-
     def decision_function(self, X: Any) -> Array:
         """Scores x'w + b, of shape (n_samples,) for two classes, else with a column for each."""
         scores = self._linear(X)
         return scores.ravel() if scores.shape[1] == 1 else scores
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Any) -> AnyArray:
         """The class with the largest score."""
-        return self._labels(self._linear(X))
+        return self.labels(self._linear(X))
 
-    def _labels(self, scores: Array) -> Array:
+    def labels(self, scores: Array) -> AnyArray:
+        """The class with the largest score, from `scores`."""
         codes = scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] > 0).astype(int)
         return np.asarray(self.classes_[codes])
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the classes; one-vs-rest scales those of the classes to sum 1."""
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            return np.column_stack([expit(-scores), expit(scores)])
-        if self.loss == "multinomial":
-            return np.asarray(softmax(scores, axis=1))
-        positive = expit(scores)
+        scores, can = self._linear(X), abilities(self.loss_)
+        assert can.probabilities is not None
+        if can.vector:
+            if scores.shape[1] == 1:  # the difference of two classes
+                scores = np.column_stack([np.zeros(len(scores)), scores])
+            return can.probabilities(scores)
+        positive = can.probabilities(scores)
+        if scores.shape[1] == 1:
+            return np.hstack([can.probabilities(-scores), positive])
         return np.asarray(positive / np.maximum(positive.sum(axis=1, keepdims=True), 1e-300))
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
@@ -260,7 +283,7 @@ class QuartzClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         return classifier(self)
 
 
-def _encoded(y: Array, weights: Array | None) -> tuple[Array, Array]:
+def _encoded(y: AnyArray, weights: Array | None) -> tuple[AnyArray, IntArray]:
     """The classes with an example of positive weight, and y as their numbers."""
     kept = slice(None) if weights is None else weights > 0
     classes = np.unique(y[kept])

@@ -9,11 +9,14 @@ from sklearn.preprocessing import LabelBinarizer
 from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
+from quartz.losses import Logistic, Softmax
+
 
 def classifier(model: Any) -> Any:
-    """LogisticRegression where there are probabilities, one-vs-rest of them, or else LinearSVC."""
+    """LogisticRegression where that has the same probabilities, or one-vs-rest, else LinearSVC."""
     check_is_fitted(model)
-    if model.loss == "log_loss" and len(model.classes_) > 2:
+    probabilities = getattr(type(model.loss_), "probabilities", None)
+    if probabilities is Logistic.probabilities and len(model.classes_) > 2:
         rest = OneVsRestClassifier(LogisticRegression())
         rest.estimators_ = [
             _filled(LogisticRegression(), model, k, np.array([0, 1]))
@@ -24,8 +27,8 @@ def classifier(model: Any) -> Any:
         rest.label_binarizer_ = LabelBinarizer(sparse_output=True).fit(model.classes_)
         _describe(rest, model)
         return rest
-    probable = model.loss in ("log_loss", "multinomial")
-    kind = LogisticRegression() if probable else LinearSVC()
+    alike = probabilities in (Logistic.probabilities, Softmax.probabilities)
+    kind = LogisticRegression() if alike else LinearSVC()
     return _filled(kind, model, slice(None), model.classes_)
 
 
@@ -33,13 +36,13 @@ def regressor(model: Any) -> Any:
     """LinearRegression."""
     check_is_fitted(model)
     other = LinearRegression()
-    other.coef_, other.intercept_ = model._dense_coefficients(), np.copy(model.intercept_)[()]
+    other.coef_, other.intercept_ = model.dense_coefficients(), np.copy(model.intercept_)[()]
     _describe(other, model)
     return other
 
 
 def _filled(other: Any, model: Any, rows: Any, classes: Any) -> Any:
-    other.coef_ = np.atleast_2d(model._dense_coefficients()[rows])
+    other.coef_ = np.atleast_2d(model.dense_coefficients()[rows])
     other.intercept_ = np.atleast_1d(model.intercept_[rows]).copy()
     other.classes_, other.n_iter_ = classes, model.n_iter_
     _describe(other, model)

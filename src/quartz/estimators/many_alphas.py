@@ -9,25 +9,21 @@ a level consists of, rows or single alphas, does not depend on each other, and i
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from threading import Event
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from quartz.arrays import Array, IntArray
-from quartz.estimators.base import LinearModel
-from quartz.estimators.threads import in_threads
-from quartz.feasible import nearest_feasible
-from quartz.losses.base import is_vector
+from quartz.estimators.training import Training
 from quartz.problem import Problem
 from quartz.progress import counting_bar
-from quartz.solvers import Result
+from quartz.run import Result, Start
 
-COARSE = 1.0  # distance in log alpha of those that come first, at most in the mean
-ROW = 3  # of those that are solved in a row, at least
-LONG_ROW = 10  # alphas in a row, at most, for losses that are not smooth
+COARSE = 1.0  # mean distance in log alpha of those that come first, at most
+SHORTEST_ROW = 3  # alphas of them that are solved in a row, at least
+LONGEST_ROW = 10  # alphas in a row, at most, for losses that are not smooth
 NEAREST = 4  # solutions that a start is made of, at most
-WILD = 4.0  # sum of their shares' sizes, above which fewer will do
+WILD = 4.0  # sum of their shares' absolute values, above which fewer solutions are taken
 
 Solutions = dict[float, tuple[Array, Array]]  # w and the duals, by alpha
 
@@ -41,39 +37,38 @@ class _Task(NamedTuple):
     is_last: bool  # whether nothing starts from its own solutions
 
 
-def solve_in_levels(
-    model: LinearModel, problems: list[Problem], alphas: Array, seed: int, stop: Event, ends: float
-) -> list[list[Result]]:
+def solve_in_levels(training: Training, alphas: Array) -> list[list[Result]]:
     """Solve all problems for all alphas, which fall; a row of results for each alpha.
 
     They lack their vectors over the examples. The duals of all levels but the last are kept until
     the end, which are up to four fifths of all.
     """
+    problems, conditions = training.problems, training.conditions
     for problem in problems:
-        if not is_vector(problem.loss):
-            _ = problem.dual_bounds  # found once, for all alphas
+        if not problem.losses.abilities.vector:
+            _ = problem.losses.dual_bounds  # found once, for all alphas
     results: list[dict[float, Result]] = [{} for _ in problems]
     known: list[Solutions] = [{} for _ in problems]
-    levels = _levels(alphas, smooth=problems[0].loss.gamma > 0)
+    levels = _levels(alphas, smooth=problems[0].losses.abilities.smooth)
 
     def run(task: _Task) -> tuple[dict[float, Result], Solutions]:
         found, solutions = {}, {}
-        in_a_row = (model, problems[task.problem], task.alphas, seed, stop, ends)
-        for alpha, result in zip(task.alphas, solve_path(*in_a_row, task.known), strict=True):
+        in_a_row = solve_path(training, problems[task.problem], task.alphas, task.known)
+        for alpha, result in zip(task.alphas, in_a_row, strict=True):
             found[float(alpha)] = _without_examples(result)
             if not task.is_last:
-                solutions[float(alpha)] = result.w, result.alpha
+                solutions[float(alpha)] = result.w, result.duals
             done()
         return found, solutions
 
-    with counting_bar(bool(model.verbose), len(alphas) * len(problems)) as done:
+    with counting_bar(conditions.verbose, len(alphas) * len(problems)) as done:
         for level in levels:
             tasks = [
                 _Task(k, alphas[numbers], known[k], level is levels[-1])
                 for numbers in level[::-1]  # small alphas take longest, hence first
                 for k in range(len(problems))
             ]
-            runs = in_threads([partial(run, task) for task in tasks], model.n_jobs, stop)
+            runs = conditions.in_threads([partial(run, task) for task in tasks])
             for task, (found, solutions) in zip(tasks, runs, strict=True):
                 results[task.problem] |= found
                 known[task.problem] = known[task.problem] | solutions
@@ -82,37 +77,32 @@ def solve_in_levels(
 
 def _without_examples(result: Result) -> Result:
     none = np.empty(0)
-    certificate = replace(result.certificate, example_gaps=none, alpha=none, abar=none)
-    return replace(result, alpha=none, certificate=certificate, plan=None)
+    certificate = replace(result.certificate, example_gaps=none, duals=none, abar=none)
+    return replace(result, certificate=certificate, plan=None)
 
 
 def solve_path(
-    model: LinearModel,
-    problem: Problem,
-    alphas: Array,
-    seed: int,
-    stop: Event,
-    ends: float,
-    known: Solutions | None = None,
+    training: Training, problem: Problem, alphas: Array, known: Solutions | None = None
 ) -> Iterator[Result]:
-    """Solve the problem for one alpha after another.
+    """Solve a problem for one alpha after another.
 
     Each starts where the line through the last two solutions, in log alpha, leads: mostly half the
     passes of a start at the last one. Parabolas were worse. But the first starts from those that
     are known around it, if there are any.
     """
-    features, outputs = problem.data.matrix.shape[1], problem.data.m
+    smooth = problem.losses.abilities.smooth
     last: Result | None = None
     solutions = _nearest(known, float(alphas[0])) if known else {}
     for alpha in map(float, alphas):
-        problem = problem.with_penalty(*model._penalty(alpha, features, outputs))
+        problem = training.at(problem, alpha)
         start = _along(problem, solutions, alpha)
-        # where the loss is not smooth, a good start may be lost, and takes long to regain
-        similar = last.certificate.primal if last and problem.loss.gamma > 0 else np.inf
-        expected = {"objective": similar} if np.isfinite(similar) else {}
-        last = model._solve(problem, start, seed, stop, ends, **expected)
+        # Where the loss is not smooth, a good start may be lost, and takes long to regain.
+        if start is not None and last is not None and smooth:
+            similar = last.certificate.primal_value
+            start = replace(start, objective=similar if np.isfinite(similar) else None)
+        last = training.conditions.solve(problem, start)
         yield last
-        solutions[alpha] = last.w, last.alpha
+        solutions[alpha] = last.w, last.duals
         solutions = dict(list(solutions.items())[-2:])
 
 
@@ -137,14 +127,16 @@ def _shares(known: Array, alpha: float) -> Array:
         return np.asarray(ratios.prod(axis=1))
 
 
-def _along(problem: Problem, solutions: Solutions, alpha: float) -> Any:
+def _along(problem: Problem, solutions: Solutions, alpha: float) -> Start | None:
     """Where to start: the point of that polynomial, inside the domain of the conjugates.
 
     Or the nearest solution, if the polynomial is wild or the domain has no such point.
     """
     if not solutions:
         return None
-    nearest = solutions[min(solutions, key=lambda known: abs(np.log(known) - np.log(alpha)))]
+    closest = min(solutions, key=lambda known: abs(np.log(known) - np.log(alpha)))
+    w, duals = solutions[closest]
+    nearest = Start(duals, w)
     shares = _shares(np.array(list(solutions)), alpha)
     if not np.abs(shares).sum() <= WILD:
         return nearest
@@ -152,12 +144,12 @@ def _along(problem: Problem, solutions: Solutions, alpha: float) -> Any:
         sum(share * vector for share, vector in zip(shares, vectors, strict=True))
         for vectors in zip(*solutions.values(), strict=True)
     )
-    feasible = nearest_feasible(problem, duals)
+    feasible = problem.losses.nearest_feasible(duals)
     moved = np.flatnonzero((feasible != duals).reshape(problem.n, -1).any(axis=1))
-    # to the ends of their domains, which need not belong to these
-    if np.isinf(problem.conjugates(feasible, moved)).any():
+    # They moved to the ends of their domains, which need not belong to these.
+    if np.isinf(problem.losses.conjugates(feasible, moved)).any():
         return nearest
-    return w, feasible
+    return Start(feasible, w)
 
 
 def _levels(alphas: Array, smooth: bool) -> list[list[IntArray]]:
@@ -166,10 +158,10 @@ def _levels(alphas: Array, smooth: bool) -> list[list[IntArray]]:
     Only rows if the loss is not smooth: with starts in between hinge took half as many passes more.
     """
     if not smooth:
-        return [np.array_split(np.arange(len(alphas)), -(-len(alphas) // LONG_ROW))]
+        return [np.array_split(np.arange(len(alphas)), -(-len(alphas) // LONGEST_ROW))]
     pieces = max(int(np.ceil((np.log(alphas[0]) - np.log(alphas[-1])) / COARSE)), 1)
     known = np.unique(np.linspace(0, len(alphas) - 1, pieces + 1).round().astype(int))
-    levels = [np.array_split(known, max(len(known) // ROW, 1))]
+    levels = [np.array_split(known, max(len(known) // SHORTEST_ROW, 1))]
     while (apart := np.diff(known)).max(initial=1) > 1:
         middles = (known[:-1] + apart // 2)[apart > 1]
         levels.append(list(middles[:, None]))

@@ -1,14 +1,22 @@
-"""What the names in the estimators' parameters stand for."""
+"""The estimators' door: names in their parameters become objects here, once.
+
+An object stands for itself everywhere.
+"""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from quartz import checks, losses, regularizers, samplings
 from quartz.arrays import IntArray
+from quartz.intercept import InterceptName
+from quartz.losses.base import Loss
+from quartz.methods import Accelerated, Automatic, Method, Permuted
+from quartz.regularizers.base import Regularizer
+from quartz.samplings import Recipe
 
-CLASSIFIERS: dict[str, Callable[..., Any]] = {
+CLASSIFIERS: dict[str, Callable[..., Loss]] = {
     "hinge": lambda smoothing: losses.Hinge(),
     "squared_hinge": lambda smoothing: losses.SquaredHinge(gamma=0.5),
     "smoothed_hinge": lambda smoothing: losses.SmoothedHinge(smoothing),
@@ -16,7 +24,7 @@ CLASSIFIERS: dict[str, Callable[..., Any]] = {
     "multinomial": lambda smoothing: losses.Softmax(),
     "multiclass_hinge": lambda smoothing: losses.SmoothedMulticlassHinge(smoothing),
 }
-REGRESSORS: dict[str, Callable[..., Any]] = {
+REGRESSORS: dict[str, Callable[..., Loss]] = {
     "squared": lambda smoothing, epsilon: losses.Squared(),
     "huber": lambda smoothing, epsilon: losses.Huber(smoothing),
     "epsilon_insensitive": lambda smoothing, epsilon: losses.EpsilonInsensitive(epsilon),
@@ -24,28 +32,53 @@ REGRESSORS: dict[str, Callable[..., Any]] = {
 }
 QUADRATIC = "Without a quadratic part there is no certificate by this method. Try 0.99."
 PENALTIES = ("l2", "elasticnet", "nonnegative", "group")
-SAMPLINGS: dict[str, Any] = {
+SAMPLINGS: dict[str, Method | Recipe | None] = {
     "auto": None,
-    "permuted": "permuted",
+    "permuted": Permuted(),
     "uniform": samplings.Uniform(),
     "importance": samplings.Importance(),
     "nice": samplings.Nice(batch_size=32),
 }
+ACCELERATION: dict[str, Callable[[Method | Recipe | None], Method | Recipe]] = {
+    "auto": Automatic,
+    "on": lambda inner: Accelerated(inner or Permuted()),
+    "off": lambda inner: inner or Permuted(),
+}
 
 
-def loss_of(name: Any, known: dict[str, Callable[..., Any]], **parameters: float) -> Any:
-    """The loss of that name; a loss object stands for itself."""
+class Penalty(NamedTuple):
+    """lam g, whose lam is a share of alpha.
+
+    Attributes
+    ----------
+    share : float
+        lam / alpha.
+    regularizer : Regularizer
+        g.
+    """
+
+    share: float
+    regularizer: Regularizer
+
+
+def loss_of(name: Any, known: dict[str, Callable[..., Loss]], **parameters: float) -> Any:
+    """The loss of that name."""
     if not isinstance(name, str):
         return name
     return _choose("loss", name, known)(**parameters)
 
 
-def sampling_of(name: Any) -> Any:
-    """The sampling of that name, None for the automatic choice; an object stands for itself."""
-    return _choose("sampling", name, SAMPLINGS) if isinstance(name, str) else name
+def method_of(sampling: Any, acceleration: str) -> Method | Recipe:
+    """The method that a sampling, by name or not, and an acceleration stand for."""
+    inner = _choose("sampling", sampling, SAMPLINGS) if isinstance(sampling, str) else sampling
+    if acceleration not in ACCELERATION:
+        raise ValueError(f'acceleration must be "auto", "on" or "off", got {acceleration!r}.')
+    if isinstance(inner, Method) and not isinstance(inner, Permuted):
+        return inner  # it knows itself whether to accelerate
+    return ACCELERATION[acceleration](inner)
 
 
-def intercept_of(fit_intercept: Any) -> Any:
+def intercept_of(fit_intercept: Any) -> InterceptName | None:
     """What `fit_intercept` means to a Problem."""
     if isinstance(fit_intercept, bool | np.bool_):
         return "free" if fit_intercept else None
@@ -56,16 +89,21 @@ def intercept_of(fit_intercept: Any) -> Any:
     )
 
 
+def couples_outputs(penalty: Any) -> bool:
+    """Whether several outputs have terms of that penalty in common."""
+    return isinstance(penalty, str) and penalty == "group"
+
+
 def penalty_of(
-    name: Any, alpha: float, l1_ratio: float, groups: Any, features: int, extra: int, outputs: int
-) -> tuple[float, Any]:
-    """lam and the regularizer g, for which lam g is the penalty.
+    name: Any, l1_ratio: float, groups: Any, features: int, extra: int, outputs: int
+) -> Penalty:
+    """The penalty alpha (l1_ratio ||w||_1 + (1 - l1_ratio) / 2 ||w||^2) and the like.
 
     Parameters
     ----------
     name : str or regularizer
-    alpha, l1_ratio : float
-        alpha (l1_ratio ||w||_1 + (1 - l1_ratio) / 2 ||w||^2), with the norms of groups for "group".
+        "group" has the norms of groups in place of absolute values.
+    l1_ratio : float
     groups : array of shape (features,)
         For "group".
     features, extra, outputs : int
@@ -77,15 +115,15 @@ def penalty_of(
             "Use a small alpha."
         )
     if not isinstance(name, str):
-        return alpha, name
+        return Penalty(1.0, name)
     if name in ("elasticnet", "group"):
         l1_ratio = checks.share("l1_ratio", l1_ratio, QUADRATIC)
-        lam, mu = alpha * (1 - l1_ratio), l1_ratio / (1 - l1_ratio)
+        share, mu = 1 - l1_ratio, l1_ratio / (1 - l1_ratio)
         if name == "elasticnet":
-            return lam, regularizers.ElasticNet(mu)
-        return lam, regularizers.GroupL2(_labels(groups, features, extra, outputs), mu)
+            return Penalty(share, regularizers.ElasticNet(mu))
+        return Penalty(share, regularizers.GroupL2(_labels(groups, features, extra, outputs), mu))
     simple = {"l2": regularizers.L2(), "nonnegative": regularizers.NonnegativeL2()}
-    return alpha, _choose("penalty", name, dict.fromkeys(PENALTIES) | simple)
+    return Penalty(1.0, _choose("penalty", name, dict.fromkeys(PENALTIES) | simple))
 
 
 def _labels(groups: Any, features: int, extra: int, outputs: int) -> IntArray:

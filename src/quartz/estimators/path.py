@@ -1,8 +1,6 @@
 """Models for many alphas."""
 
-from copy import copy
 from dataclasses import dataclass
-from threading import Event
 from typing import Any
 
 import numpy as np
@@ -12,7 +10,7 @@ from quartz import checks
 from quartz.arrays import Array
 from quartz.estimators.base import LinearModel
 from quartz.estimators.many_alphas import solve_in_levels
-from quartz.problem import Problem
+from quartz.estimators.training import Conditions
 
 
 @dataclass(frozen=True)
@@ -81,21 +79,21 @@ def quartz_path(
     ((10, 1, 20), True)
     """
     model = clone(estimator)
-    ends, stop = model._deadline(), Event()
-    validated = model._validated(X, y, sample_weight)
-    alphas = alpha_grid(model, validated, alphas, eps)
-    problems = model._problems(*validated, alpha=middle(alphas))
-    results = solve_in_levels(model, problems, alphas, model._seed(), stop, ends)
-    model._warn([result for row in results for result in row])
-    fitted = [model._coefficients(problems, [result.w for result in row]) for row in results]
+    conditions = model.conditions()
+    validated = model.validated(X, y, sample_weight)
+    alphas = alpha_grid(model, validated, conditions, alphas, eps)
+    training = model.prepared(*validated, conditions, alpha=middle(alphas))
+    results = solve_in_levels(training, alphas)
+    conditions.warn([result for row in results for result in row])
+    fitted = [training.fitted([result.w for result in row]) for row in results]
     certificates = [[result.certificate for result in row] for row in results]
     return Path(
         alphas,
         np.stack([attributes["coef_"] for attributes in fitted]),
         np.stack([attributes["intercept_"] for attributes in fitted]),
-        np.array([sum(c.primal for c in row) for row in certificates]),
+        np.array([sum(c.primal_value for c in row) for row in certificates]),
         np.array([sum(c.gap for c in row) for row in certificates]),
-        np.array([all(c.relative_gap <= model.tol for c in row) for row in certificates]),
+        np.array([all(c.relative_gap <= conditions.tol for c in row) for row in certificates]),
         np.array([max(result.trace.passes[-1] for result in row) for row in results]),
     )
 
@@ -105,7 +103,13 @@ def middle(alphas: Array) -> float:
     return float(alphas[len(alphas) // 2])
 
 
-def alpha_grid(model: LinearModel, validated: Any, alphas: Any, eps: float) -> Array:
+def alpha_grid(
+    model: LinearModel,
+    validated: tuple[Any, Any, Array | None],
+    conditions: Conditions,
+    alphas: Any,
+    eps: float,
+) -> Array:
     """The alphas, falling."""
     if np.ndim(alphas) == 1:
         try:
@@ -118,22 +122,6 @@ def alpha_grid(model: LinearModel, validated: Any, alphas: Any, eps: float) -> A
     count = checks.count("alphas", alphas, 2, None, "Or give the alphas themselves.")
     remedy = "It is the smallest alpha over the largest."
     eps = checks.share("eps", checks.positive("eps", eps, remedy), remedy)
-    X, y, weights = validated
-    problems = copy(model)._problems(X, y, weights, alpha=1.0)
-    largest = max(_largest(model, problem) for problem in problems) or 1.0  # 0 fits best
+    training = model.prepared(*validated, conditions, alpha=1.0)
+    largest = training.largest_alpha() or 1.0  # 0 fits best
     return np.geomspace(largest, eps * largest, count)
-
-
-def _largest(model: LinearModel, problem: Problem) -> float:
-    """From which on the model is 0 (penalties with corners), or nearly so.
-
-    In between, the mean of ||A_i||^2 / gamma bounds the curvature of the mean loss.
-    """
-    slope = problem.slope_at_zero()
-    if model.penalty == "elasticnet" and model.l1_ratio > 0.01:
-        return float(np.abs(slope).max()) / model.l1_ratio
-    if model.penalty == "group" and model.l1_ratio > 0.01:
-        squares = np.bincount(problem.penalty.groups, slope**2)  # type: ignore[attr-defined]
-        return float(np.sqrt(squares.max())) / model.l1_ratio
-    norms = np.average(problem.data.norms, weights=problem.weights)
-    return float(norms) / (problem.loss.gamma or 1.0)

@@ -7,10 +7,11 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from quartz.arrays import Array
 from quartz.data import KroneckerBlocks, RowBlocks
-from quartz.estimators.base import LinearModel, stacked_coefficients
+from quartz.estimators.base import LinearModel
 from quartz.estimators.callbacks import with_callbacks
-from quartz.estimators.names import REGRESSORS, loss_of
-from quartz.losses.base import is_vector
+from quartz.estimators.names import REGRESSORS, couples_outputs, loss_of
+from quartz.estimators.training import Attributes, Conditions, Training, stacked_coefficients
+from quartz.losses.base import abilities
 from quartz.problem import Problem
 
 
@@ -86,6 +87,8 @@ class QuartzRegressor(MultiOutputMixin, RegressorMixin, LinearModel):  # type: i
         Passes, rounded up.
     trace_ : Trace
         The certificates on the way; a list for several targets.
+    loss_ : Loss
+        The loss as an object.
     n_features_in_ : int
     feature_names_in_ : ndarray
         If the features had names.
@@ -161,33 +164,42 @@ class QuartzRegressor(MultiOutputMixin, RegressorMixin, LinearModel):  # type: i
         """
         return self._fit(X, y, sample_weight)
 
-    def _problems(
-        self, X: Any, y: Any, weights: Array | None, alpha: float | None = None
-    ) -> list[Problem]:
-        self._several = y.ndim == 2
+    def prepared(
+        self,
+        X: Any,
+        y: Any,
+        weights: Array | None,
+        conditions: Conditions,
+        alpha: float | None = None,
+    ) -> Training:
         loss = loss_of(self.loss, REGRESSORS, epsilon=self.epsilon, smoothing=self.smoothing)
+        several = y.ndim == 2
         targets = y.astype(np.float64, copy=False).reshape(len(y), -1)
-        outputs, features = targets.shape[1], X.shape[1]
-        together = outputs > 1 and (is_vector(loss) or self.penalty == "group")
+        outputs = targets.shape[1]
+        together = outputs > 1 and (abilities(loss).vector or couples_outputs(self.penalty))
         if alpha is None:
             alpha = self._alpha(len(y) if weights is None else weights.sum())
-        lam, g = self._penalty(alpha, features, outputs if together else 1)
+        penalty = self._penalty(X.shape[1], outputs if together else 1)
+        lam, g = alpha * penalty.share, penalty.regularizer
         common = (loss, lam, g, weights, self._intercept())
         if together:
-            return [Problem(KroneckerBlocks(X, outputs), targets, *common)]
-        rows = RowBlocks(X)
-        return [Problem(rows, column, *common) for column in targets.T]
+            problems = [Problem(KroneckerBlocks(X, outputs), targets, *common)]
+        else:
+            rows = RowBlocks(X)
+            problems = [Problem(rows, column, *common) for column in targets.T]
 
-    def _coefficients(self, problems: list[Problem], points: list[Array]) -> dict[str, Any]:
-        coef, intercept = stacked_coefficients(problems, points)
-        if self._several:
-            return {"coef_": coef, "intercept_": intercept}
-        return {"coef_": coef[0], "intercept_": float(intercept[0])}
+        def fitted(points: list[Array]) -> Attributes:
+            coef, intercept = stacked_coefficients(problems, points)
+            if several:
+                return {"coef_": coef, "intercept_": intercept, "loss_": loss}
+            return {"coef_": coef[0], "intercept_": float(intercept[0]), "loss_": loss}
+
+        return Training(problems, penalty, conditions, fitted)
 
     def predict(self, X: Any) -> Array:
         """x'w + b."""
         predictions = self._linear(X)
-        return predictions if self._several else predictions.ravel()
+        return predictions if np.ndim(self.intercept_) else predictions.ravel()
 
     def to_sklearn(self) -> Any:
         """A scikit-learn estimator with the same coefficients, for exporters and such."""

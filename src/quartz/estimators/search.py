@@ -1,10 +1,9 @@
 """The choice of alpha by cross-validation."""
 
 import itertools
-import time
 from copy import copy
 from functools import cache, partial
-from threading import Event, Lock
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -22,13 +21,12 @@ from sklearn.utils.metadata_routing import (
 )
 
 from quartz.arrays import Array
-from quartz.estimators.base import LinearModel, warn_user
+from quartz.estimators.base import LinearModel
 from quartz.estimators.callbacks import Task, fit_task, with_callbacks
 from quartz.estimators.classifier import QuartzClassifier
 from quartz.estimators.many_alphas import solve_path
 from quartz.estimators.path import alpha_grid, middle
-from quartz.estimators.threads import in_threads
-from quartz.problem import Problem
+from quartz.estimators.training import Training, warn_user
 
 IN_A_ROW = 5  # alphas that are solved one after another
 
@@ -65,7 +63,7 @@ class AlphaSearch(LinearModel):
             Ctrl-C ends the search; the best alpha so far is fitted, until Ctrl-C once more.
         """
         with fit_task(self, X, y, 2) as task:
-            rows, targets, weights = self._validated(X, y, sample_weight)
+            rows, targets, weights = self.validated(X, y, sample_weight)
             errors = self._search(rows, targets, weights, self._routed(weights, params), task)
             self._choose(f" ({errors[0]})" if errors else "")
             return self._fit(X, y, sample_weight, task)
@@ -74,8 +72,8 @@ class AlphaSearch(LinearModel):
         self, X: Any, y: Any, weights: Array | None, routed: Any, whole: Task
     ) -> list[ValueError]:
         """Fill `scores_` and `relative_gaps_`, nan where a run is cut off; what scorers refuse."""
-        ends, seed, stop = self._deadline(), self._seed(), Event()
-        self.alphas_ = alpha_grid(self, (X, y, weights), self.alphas, self.eps)
+        conditions = self.conditions()
+        self.alphas_ = alpha_grid(self, (X, y, weights), conditions, self.alphas, self.eps)
         folds = self._folds(X, y, routed.splitter.split)
         own = getattr(type(self), "predict", None) is not QuartzClassifier.predict
         quick = self.scoring is None and not own
@@ -90,28 +88,27 @@ class AlphaSearch(LinearModel):
         locks = [Lock() for _ in folds]
 
         @cache
-        def prepared(fold: int) -> tuple[Any, list[Problem]]:
+        def training_of(fold: int) -> Training:
             train, _ = folds[fold]
-            model = copy(self)
-            model.__dict__.pop("feature_names_in_", None)  # X has none any more
             kept = np.bincount(train, minlength=len(y)).astype(float)
             if weights is not None:
                 kept *= weights
-            return model, model._problems(X, y, kept, alpha=middle(self.alphas_))
+            return self.prepared(X, y, kept, conditions, alpha=middle(self.alphas_))
 
         def run(number: int) -> None:
             chunk, fold = pieces[number]
             with locks[fold]:
-                model, problems = prepared(fold)
-            model, alphas, test = copy(model), self.alphas_[chunk], folds[fold][1]
-            paths = [solve_path(model, problem, alphas, seed, stop, ends) for problem in problems]
+                training = training_of(fold)
+            model, alphas, test = copy(self), self.alphas_[chunk], folds[fold][1]
+            model.__dict__.pop("feature_names_in_", None)  # X has none any more
+            paths = [solve_path(training, problem, alphas) for problem in training.problems]
             rows, targets = X[test], y[test]
             held = {name: np.asarray(value)[test] for name, value in routed.scorer.score.items()}
             nothing = not len(test) or not np.any(held.get("sample_weight", 1.0))
             for k, results in zip(chunk, zip(*paths, strict=True), strict=True):
-                if stop.is_set() or time.perf_counter() > ends:
+                if conditions.are_over():
                     return
-                model.__dict__.update(model._coefficients(problems, [r.w for r in results]))
+                model.__dict__.update(training.fitted([r.w for r in results]))
                 self.relative_gaps_[k, fold] = max(r.certificate.relative_gap for r in results)
                 if nothing:
                     continue
@@ -127,7 +124,7 @@ class AlphaSearch(LinearModel):
                     run(number)
 
             runs = [partial(told, number) for number in range(len(pieces))]
-            in_threads(runs, self.n_jobs, stop, bool(self.verbose))
+            conditions.in_threads(runs, conditions.verbose)
         return errors
 
     def _folds(self, X: Any, y: Any, params: dict[str, Any]) -> list[tuple[Array, Array]]:
@@ -205,4 +202,4 @@ class AlphaSearch(LinearModel):
 
 def _accuracy(model: Any, X: Any, y: Array, sample_weight: Array | None = None) -> float:
     """As scikit-learn's, whose checks of X and y take longer than the predictions."""
-    return float(np.average(model._labels(model._scores(X)) == y, weights=sample_weight))
+    return float(np.average(model.labels(model.scores(X)) == y, weights=sample_weight))

@@ -4,8 +4,7 @@ import numpy as np
 
 from quartz.arrays import Array
 from quartz.kernels.arguments import Examples, Model
-from quartz.kernels.blocks import block_add, block_dot
-from quartz.kernels.rows import AHEAD, add, dot, prefetch_row
+from quartz.kernels.rows import AHEAD, add, block_add, block_dot, dot, prefetch_row
 from quartz.kernels.updates import update
 from quartz.kernels.vectors import begin
 

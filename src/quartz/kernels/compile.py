@@ -17,30 +17,16 @@ the same in several kernels are compiled once.
 import dis
 import hashlib
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import cache
-from types import BuiltinFunctionType, CodeType, FunctionType
+from importlib import import_module
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
-import numba
 import numpy as np
-from numba.extending import overload
 
 from quartz.domain import SLACK, barrier
-from quartz.kernels.prefetch import prefetch_element
-
-
-@overload(barrier)
-def _compiled_barrier(x, lower, upper):  # type: ignore[no-untyped-def]
-    """The barrier of one number, without the array that `np.where` would make."""
-
-    def scalar_barrier(x, lower, upper):  # type: ignore[no-untyped-def]
-        return 0.0 if lower - SLACK <= x <= upper + SLACK else np.inf
-
-    return scalar_barrier
-
-
-Parts = Mapping[str, Callable[..., Any]]
+from quartz.kernels.placeholder import Parts
 
 # Division by zero as in NumPy, which is also what the reference does. Helpers are inlined: passing
 # the arrays of a row to a call cost as much as the row itself (60 against 37 ns a visit on a9a).
@@ -72,6 +58,7 @@ class Specialized:
     """A kernel with its placeholders replaced, compiled once for each signature."""
 
     def __init__(self, kernel: FunctionType, parts: Parts) -> None:
+        parts = {"prefetch_element": _machine().prefetch_element, **parts}
         self._kernel, self._parts = kernel, parts
         self._fingerprint = _fingerprint(kernel, parts)
         self._read = list(_read(kernel, parts))
@@ -87,7 +74,7 @@ class Specialized:
             if kind not in self._compiled:
                 self._compiled[kind] = self._compile(_signature(arguments))
             return self._compiled[kind](*arguments)
-        except numba.core.errors.NumbaError as error:
+        except _machine().NumbaError as error:
             raise TypeError(
                 f"The loss or regularizer of this problem cannot be compiled for the kernel "
                 f"{self._kernel.__name__}: use NumPy, fields of self and functions of your own "
@@ -98,15 +85,21 @@ class Specialized:
         types = hashlib.sha256(repr(signature).encode()).hexdigest()[:16]
         linked = _link(self._kernel, self._parts, f"{self._fingerprint}_{types}")
         cached = self._fingerprint is not None
-        compiled: Callable[..., Any] = numba.njit(cache=cached, **_OPTIONS)(linked)
+        compiled: Callable[..., Any] = _machine().njit(cache=cached, **_OPTIONS)(linked)
         return compiled
+
+
+@cache
+def _machine() -> ModuleType:
+    """Numba, which is imported when the first kernel needs it."""
+    return import_module("quartz.kernels.machine")
 
 
 def _signature(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     try:
-        return tuple(map(numba.typeof, arguments))
+        return tuple(map(_machine().typeof, arguments))
     except ValueError as error:
-        raise numba.core.errors.NumbaError(str(error)) from error
+        raise _machine().NumbaError(str(error)) from error
 
 
 def _kind(argument: Any) -> Any:
@@ -125,8 +118,9 @@ def _link(
     if function in callers:
         raise TypeError(f"{function.__qualname__} calls itself, which a kernel cannot do.")
     names = dict(function.__globals__)
-    for name, callee in _callees(function, parts):
-        names[name] = _helper(callee, parts, (*callers, function))
+    for name, value in _globals(function, parts):
+        is_plain = isinstance(value, FunctionType) and value is not barrier
+        names[name] = _helper(value, parts, (*callers, function)) if is_plain else value
     copy = FunctionType(
         function.__code__, names, function.__name__, function.__defaults__, function.__closure__
     )
@@ -144,7 +138,7 @@ def _helper(function: FunctionType, parts: Parts, callers: tuple[FunctionType, .
     if fingerprint in _helpers:
         return _helpers[fingerprint]
     linked = _link(function, parts, str(fingerprint), callers)
-    helper = numba.njit(**_HELPER_OPTIONS)(linked)
+    helper = _machine().njit(**_HELPER_OPTIONS)(linked)
     if fingerprint is not None:
         _helpers[fingerprint] = helper
     return helper
@@ -207,7 +201,7 @@ def _fingerprint(kernel: FunctionType, parts: Parts) -> str | None:
     is of a kind that cannot be hashed, such as a module with settings; then nothing is cached.
     """
     digest = hashlib.sha256(repr((_OPTIONS, _HELPER_OPTIONS, SLACK)).encode())
-    functions: list[Any] = [_compiled_barrier, *_reached(kernel, parts)]
+    functions: list[Any] = [_machine().compiled_barrier, *_reached(kernel, parts)]
     for function in functions:
         digest.update(f"{function.__module__}.{function.__qualname__}".encode())
         digest.update(_bytes(function.__code__))
@@ -233,7 +227,7 @@ def _describe(value: Any) -> bytes | None:
     if isinstance(value, FunctionType | type | BuiltinFunctionType | np.ufunc):
         # of a plain function the code is hashed too
         return f"{getattr(value, '__module__', '')}.{value.__qualname__}".encode()
-    if value is np or value is math or value is prefetch_element:
+    if value is np or value is math or value is _machine().prefetch_element:
         return repr(type(value)).encode()
     return None
 

@@ -3,13 +3,12 @@
 Weights are s_i, or none at all for 1.
 """
 
-from typing import Any
-
 import numpy as np
 
-from quartz.arrays import Array, Floats, IntArray
+from quartz.arrays import Array, IntArray
 from quartz.kernels.compile import specialize
-from quartz.kernels.placeholder import placeholder
+from quartz.kernels.loss import loss_conjugate, loss_curvature
+from quartz.kernels.placeholder import Opaque, placeholder
 
 LEVEL = 1e-13  # a slope, over the sum of its terms' sizes, that is 0
 _UNWEIGHTED = np.empty(0)
@@ -17,7 +16,7 @@ MOST_STEPS = 200  # outwards for a bracket, and inwards
 
 
 def evaluate(
-    loss: Any, x: Array, y: Array, weights: Array | None, out: Array, method: str
+    loss: Opaque, x: Array, y: Array, weights: Array | None, out: Array, method: str
 ) -> Array:
     """out_i = s_i times that method of the loss at x_i."""
     kernel = specialize(_evaluate, {"loss_function": getattr(type(loss), method)})
@@ -25,7 +24,7 @@ def evaluate(
     return out
 
 
-def conjugates(loss: Any, u: Array, y: Array, weights: Array) -> Array:
+def conjugates(loss: Opaque, u: Array, y: Array, weights: Array) -> Array:
     """(s_i phi_i)*(u_i) for every i."""
     out = np.empty(len(u))
     kernel = specialize(_conjugates, {"loss_function": type(loss).conjugate})
@@ -34,7 +33,7 @@ def conjugates(loss: Any, u: Array, y: Array, weights: Array) -> Array:
 
 
 def fenchel_young(
-    loss: Any, a: Array, alpha: Array, y: Array, weights: Array | None
+    loss: Opaque, a: Array, alpha: Array, y: Array, weights: Array | None
 ) -> tuple[Array, float, float, float]:
     """The gaps of all examples; the means of losses, of conjugates and of conjugates' sizes."""
     methods = {"loss_function": type(loss).value, "loss_conjugate": type(loss).conjugate}
@@ -46,22 +45,24 @@ def fenchel_young(
 
 
 def shifted_slope(
-    loss: Any, a: Array, y: Array, weights: Array, shift: float
+    loss: Opaque, a: Array, y: Array, weights: Array | None, shift: float
 ) -> tuple[float, float, float]:
     """Sums of s_i phi_i', of its size, and of s_i phi_i'' at all a_i + shift."""
     methods = {"loss_function": type(loss).gradient, "loss_curvature": type(loss).curvature}
+    weights = _UNWEIGHTED if weights is None else weights
     slope, size, bend = specialize(_slope_and_bend, methods)(loss, a, y, weights, shift)
     return float(slope), float(size), float(bend)
 
 
-def shifted_root(loss: Any, a: Array, y: Array, weights: Array, start: float) -> float:
+def shifted_root(loss: Opaque, a: Array, y: Array, weights: Array | None, start: float) -> float:
     """The shift where the sum of s_i phi_i'(x_i + shift) changes its sign; nan if there is none."""
     kernel = specialize(_shifted_root, {"loss_function": type(loss).gradient})
+    weights = _UNWEIGHTED if weights is None else weights
     return float(kernel(loss, a, y, weights, start, np.arange(a.size)))
 
 
 def repair(
-    loss: Any,
+    loss: Opaque,
     alpha: Array,
     a: Array,
     y: Array,
@@ -69,7 +70,7 @@ def repair(
     ends: tuple[Array, Array],
     close: float,
 ) -> Array:
-    """What `quartz.feasible.repaired` says, for one output."""
+    """What `quartz.intercept.repair.repaired` says, for one output."""
     out = np.empty(len(alpha))
     kernel = specialize(_repair, {"loss_function": type(loss).gradient})
     weights = _UNWEIGHTED if weights is None else weights
@@ -78,24 +79,12 @@ def repair(
 
 
 @placeholder
-def loss_function(loss: Any, x: Floats, y: Floats) -> Floats:
+def loss_function(loss: Opaque, x: Opaque, y: Opaque) -> Opaque:
     """Placeholder: value, gradient or conjugate."""
     raise NotImplementedError
 
 
-@placeholder
-def loss_conjugate(loss: Any, u: Floats, y: Floats) -> Floats:
-    """Placeholder: the conjugate."""
-    raise NotImplementedError
-
-
-@placeholder
-def loss_curvature(loss: Any, a: Floats, y: Floats) -> Floats:
-    """Placeholder: the second derivative."""
-    raise NotImplementedError
-
-
-def _evaluate(loss: Any, x: Array, y: Array, weights: Array, out: Array) -> None:
+def _evaluate(loss: Opaque, x: Array, y: Array, weights: Array, out: Array) -> None:
     for i in range(out.shape[0]):
         s = weights[i] if weights.size else 1.0
         if s == 0.0:
@@ -104,7 +93,7 @@ def _evaluate(loss: Any, x: Array, y: Array, weights: Array, out: Array) -> None
             out[i] = s * loss_function(loss, x[i], y[i])
 
 
-def _conjugates(loss: Any, u: Array, y: Array, weights: Array, out: Array) -> None:
+def _conjugates(loss: Opaque, u: Array, y: Array, weights: Array, out: Array) -> None:
     for i in range(out.shape[0]):
         if weights[i] > 0.0:
             out[i] = weights[i] * loss_function(loss, u[i] / weights[i], y[i])
@@ -113,7 +102,7 @@ def _conjugates(loss: Any, u: Array, y: Array, weights: Array, out: Array) -> No
 
 
 def _fenchel_young(
-    loss: Any, a: Array, alpha: Array, y: Array, weights: Array, gaps: Array
+    loss: Opaque, a: Array, alpha: Array, y: Array, weights: Array, gaps: Array
 ) -> tuple[float, float, float]:
     values = conjugates = sizes = (0.0, 0.0)
     for i in range(gaps.size):
@@ -144,21 +133,22 @@ def _total(sum_and_lost: tuple[float, float]) -> float:
 
 
 def _slope_and_bend(
-    loss: Any, a: Array, y: Array, weights: Array, shift: float
+    loss: Opaque, a: Array, y: Array, weights: Array, shift: float
 ) -> tuple[float, float, float]:
     slope = size = bend = 0.0
     for i in range(a.size):
-        if weights[i] == 0.0:
+        s = weights[i] if weights.size else 1.0
+        if s == 0.0:
             continue
-        gradient = weights[i] * loss_function(loss, a[i] + shift, y[i])
+        gradient = s * loss_function(loss, a[i] + shift, y[i])
         slope += gradient
         size += abs(gradient)
-        bend += weights[i] * loss_curvature(loss, a[i] + shift, y[i])
+        bend += s * loss_curvature(loss, a[i] + shift, y[i])
     return slope, size, bend
 
 
 def _shifted_root(
-    loss: Any, a: Array, y: Array, weights: Array, start: float, bent: IntArray
+    loss: Opaque, a: Array, y: Array, weights: Array, start: float, bent: IntArray
 ) -> float:
     """Halve a bracket, and in between divide it by the secant.
 
@@ -191,7 +181,7 @@ def _shifted_root(
         for i in bent:
             left = loss_function(loss, a[i] + low, y[i])
             if left == loss_function(loss, a[i] + high, y[i]):
-                constant += weights[i] * left
+                constant += (weights[i] if weights.size else 1.0) * left
             else:
                 bent[count] = i
                 count += 1
@@ -200,7 +190,7 @@ def _shifted_root(
 
 
 def _bracket(
-    loss: Any, a: Array, y: Array, weights: Array, start: float, here: float, examples: IntArray
+    loss: Opaque, a: Array, y: Array, weights: Array, start: float, here: float, examples: IntArray
 ) -> tuple[tuple[float, float], tuple[float, float]]:
     """Where the sum of slopes, `here` at the start, is below and above 0, and the two sums."""
     near, width = start, -1.0 if here > 0.0 else 1.0
@@ -216,19 +206,20 @@ def _bracket(
 
 
 def _shifted_slope(
-    loss: Any, a: Array, y: Array, weights: Array, shift: float, examples: IntArray
+    loss: Opaque, a: Array, y: Array, weights: Array, shift: float, examples: IntArray
 ) -> tuple[float, float]:
     """Sum of s_i phi_i' over these examples, and of its size."""
     slope = size = 0.0
     for i in examples:
-        gradient = weights[i] * loss_function(loss, a[i] + shift, y[i])
+        s = weights[i] if weights.size else 1.0
+        gradient = s * loss_function(loss, a[i] + shift, y[i])
         slope += gradient
         size += abs(gradient)
     return slope, size
 
 
 def _repair(
-    loss: Any,
+    loss: Opaque,
     alpha: Array,
     a: Array,
     y: Array,

@@ -1,86 +1,90 @@
-"""Passes in order: products with X, and distances.
+"""Passes in order over the rows of any storage, and vectors without temporary ones.
 
 Data in float32 are read as they are and summed in float64, without a copy.
 """
 
-from typing import Any
-
 import numpy as np
 
-from quartz.arrays import Array, Matrix
+from quartz.arrays import Array, IntArray
 from quartz.kernels.compile import specialize
-from quartz.kernels.rows import add, as_rows, column, dot, row_parts, row_start
+from quartz.kernels.placeholder import Opaque, Parts, Position
+from quartz.kernels.rows import add, column, dot, row_start, value
 
 
-def multiply(X: Matrix, x: Array) -> Array:
-    """X x in float64."""
-    rows = as_rows(X)
-    out = np.empty(X.shape[0])
-    specialize(_multiply, row_parts(rows) | _PLAIN)(rows, x, out)
-    return out
+def multiply(rows: Opaque, parts: Parts, x: Array, out: Array) -> None:
+    """Out = X x."""
+    specialize(_multiply, {**parts, **_PLAIN})(rows, x, out)
 
 
-def multiply_transposed(X: Matrix, x: Array) -> Array:
-    """X' x in float64."""
-    rows = as_rows(X)
-    out = np.zeros(X.shape[1])
-    specialize(_multiply_transposed, row_parts(rows) | _PLAIN)(rows, x, out)
-    return out
+def multiply_transposed(rows: Opaque, parts: Parts, x: Array, out: Array) -> None:
+    """Out += X' x."""
+    specialize(_multiply_transposed, {**parts, **_PLAIN})(rows, x, out)
 
 
-def squared_multiply(X: Matrix, x: Array) -> Array:
-    """(X o X) x in float64."""
-    rows = as_rows(X)
-    out = np.empty(X.shape[0])
-    specialize(_squared_multiply, row_parts(rows))(rows, x, out)
-    return out
+def squared_multiply(rows: Opaque, parts: Parts, x: Array, out: Array) -> None:
+    """Out = (X o X) x."""
+    specialize(_squared_multiply, parts)(rows, x, out)
+
+
+def add_outer_products(
+    rows: Opaque, parts: Parts, examples: IntArray, weights: Array, out: Array
+) -> None:
+    """Add sum_i weights_i x_i x_i' over the examples to the lower triangle of `out`."""
+    specialize(_add_outer_products, parts)(rows, examples, weights, out)
+
+
+def scatter(rows: Opaque, parts: Parts, examples: IntArray, out: Array) -> None:
+    """Write the rows of the examples into `out`, which is 0."""
+    specialize(_scatter, parts)(rows, examples, out)
 
 
 def subtract_outer(total: Array, x: Array, y: Array) -> None:
-    """Total -= x (x) y, flat, without a temporary vector."""
+    """Total -= x (x) y, flat."""
     specialize(_subtract_outer, {})(total, x, y)
 
 
-def is_canonical(X: Matrix) -> bool:
-    """Whether a CSR matrix has sorted columns in range, no duplicates, and finite nonzeros only."""
-    return bool(specialize(_is_canonical, {})(X.indptr, X.indices, X.data, X.shape[1]))
-
-
 def squared_distance(x: Array, y: Array) -> float:
-    """||x - y||^2, without a temporary vector."""
+    """||x - y||^2."""
     return float(specialize(_squared_distance, {})(x, y))
 
 
-def _multiply(rows: Any, x: Array, out: Array) -> None:
+def _multiply(rows: Opaque, x: Array, out: Array) -> None:
     for i in range(out.size):
         out[i] = dot(rows, np.uint64(i), x, 0.0, None)
 
 
-def _multiply_transposed(rows: Any, x: Array, out: Array) -> None:
+def _multiply_transposed(rows: Opaque, x: Array, out: Array) -> None:
     for i in range(x.size):
         if x[i] != 0.0:
             add(rows, np.uint64(i), x[i], out, 0.0, None)
 
 
-def _squared_multiply(rows: Any, x: Array, out: Array) -> None:
+def _squared_multiply(rows: Opaque, x: Array, out: Array) -> None:
     for i in range(out.size):
         start, stop = row_start(rows, np.uint64(i)), row_start(rows, np.uint64(i + 1))
         out[i] = 0.0
         for k in range(start, stop):
-            value = np.float64(rows.values[k])
-            out[i] += value * value * x[column(rows, k, start)]
+            entry = np.float64(value(rows, k))
+            out[i] += entry * entry * x[column(rows, k, start)]
 
 
-def _is_canonical(indptr: Array, indices: Array, data: Array, width: int) -> bool:
-    for i in range(indptr.size - 1):
-        if indptr[i] > indptr[i + 1]:
-            return False
-        previous = -1
-        for k in range(indptr[i], indptr[i + 1]):
-            if not previous < indices[k] < width or data[k] == 0 or not np.isfinite(data[k]):
-                return False
-            previous = indices[k]
-    return True
+def _add_outer_products(rows: Opaque, examples: IntArray, weights: Array, out: Array) -> None:
+    for r in range(examples.size):
+        i = np.uint64(examples[r])
+        start, stop = row_start(rows, i), row_start(rows, i + np.uint64(1))
+        for k in range(start, stop):
+            scaled = weights[r] * value(rows, k)
+            for other in range(start, k + np.uint64(1)):
+                left, right = column(rows, k, start), column(rows, other, start)
+                out[left, right] += scaled * value(rows, other)
+
+
+def _scatter(rows: Opaque, examples: IntArray, out: Array) -> None:
+    for r in range(examples.size):
+        i = np.uint64(examples[r])
+        start, stop = row_start(rows, i), row_start(rows, i + np.uint64(1))
+        for k in range(start, stop):
+            out[r, column(rows, k, start)] = value(rows, k)
 
 
 def _subtract_outer(total: Array, x: Array, y: Array) -> None:
@@ -96,12 +100,12 @@ def _squared_distance(x: Array, y: Array) -> float:
     return total
 
 
-def _plain_coordinate(vector: Array, j: Any, scale: float, g: Any) -> float:
+def _plain_coordinate(vector: Array, j: Position, scale: float, g: None) -> float:
     return vector[j]
 
 
-def _plain_add(vector: Array, j: Any, delta: float, scale: float, g: Any) -> None:
+def _plain_add(vector: Array, j: Position, delta: float, scale: float, g: None) -> None:
     vector[j] += delta
 
 
-_PLAIN = {"coordinate": _plain_coordinate, "add_to": _plain_add}
+_PLAIN: Parts = {"coordinate": _plain_coordinate, "add_to": _plain_add}

@@ -2,38 +2,36 @@
 
 Before its update each example's Fenchel-Young gap f_i = phi_i(a) + phi_i*(-alpha_i) + a alpha_i at
 the current z is stored. Their mean estimates the duality gap of (z, alpha) for free, and an example
-with a small f_i, which is settled, sleeps for some epochs.
+with a small f_i, which is settled, is inactive for some epochs.
 """
-
-from typing import Any
 
 import numpy as np
 
-from quartz.arrays import Array, Floats
+from quartz.arrays import Array
 from quartz.kernels.arguments import Examples, Model
-from quartz.kernels.blocks import block_add, block_dot
-from quartz.kernels.placeholder import placeholder
+from quartz.kernels.loss import loss_conjugate, loss_value
+from quartz.kernels.placeholder import Opaque, Parts, Position, placeholder
 from quartz.kernels.prefetch import prefetch_element
-from quartz.kernels.rows import AHEAD, add, dot, move_multiplier, prefetch_row
+from quartz.kernels.rows import AHEAD, add, block_add, block_dot, dot, end_epoch, prefetch_row
 from quartz.kernels.updates import update
 from quartz.kernels.vectors import begin
 
-LONGEST_NAP = 127  # epochs; the most that a counter of `wake` can hold
-SETTLED = 0.3  # of the mean gap
+LONGEST = 127  # epochs that an example is skipped; the most that a counter of 8 bits can hold
+SETTLED = 0.3  # share of the mean gap below which an example is settled
 
 
 @placeholder
-def example_gap(loss: Any, alpha: Floats, a: Floats, y: Floats, weight: float) -> float:
+def example_gap(loss: Opaque, alpha: Opaque, a: Opaque, y: Opaque, weight: float) -> float:
     """Placeholder: phi_i(a) + phi_i*(-alpha) + <a, alpha>."""
     raise NotImplementedError
 
 
 def run_epochs(
     order: Array,
-    seed: Any,
+    seed: np.uint64,
     gaps: Array,
-    naps: Array,
-    asleep: Array,
+    lengths: Array,
+    inactive: Array,
     wanted: float,
     visits: float,
     examples: Examples,
@@ -43,55 +41,56 @@ def run_epochs(
 
     Returns the numbers of epochs and visits, and the mean gap. The sum of gaps is updated within a
     call only and taken anew at its ends: kept for longer it would lose small gaps to cancellation,
-    and then every example would sleep.
+    and then every example would be inactive.
     """
     n, epochs, visited, mean = order.size, 0, 0, float(np.mean(gaps))
     while True:
-        awake = wake(asleep.view(np.uint64), order)
+        active = activate(inactive.view(np.uint64), order)
         seed += np.uint64(1)
-        shuffle(order[:awake], seed)
+        shuffle(order[:active], seed)
         threshold = SETTLED * mean if np.isfinite(mean) else -np.inf
-        mean += epoch(order[:awake], gaps, naps, asleep, threshold, examples, model) / n
-        move_multiplier(examples.rows)
+        mean += epoch(order[:active], gaps, lengths, inactive, threshold, examples, model) / n
+        end_epoch(examples.rows)
         epochs += 1
-        visited += awake
+        visited += active
         if visited >= visits or not mean > wanted:
             return epochs, visited, float(np.mean(gaps))
 
 
-def wake(words: Array, order: Array) -> int:
-    """Write the examples that are awake into `order`; for the others an epoch goes by.
+def activate(words: Array, order: Array) -> int:
+    """Write the active examples into `order`; for the others an epoch goes by.
 
-    `words` holds eight of the counters `asleep` each, at most 127: adding 127 to a counter sets
-    its top bit unless it is 0. Late in a run most sleep, and eight at a time cost next to nothing.
+    `words` holds eight of the counters `inactive` each, at most 127: adding 127 to a counter sets
+    its top bit unless it is 0. Late in a run most are inactive, and eight at a time cost next to
+    nothing.
     """
-    ones, awake = np.uint64(0x0101010101010101), 0
+    ones, active = np.uint64(0x0101010101010101), 0
     for k in range(words.size):
         word = words[k]
-        busy = ((word + np.uint64(127) * ones) >> np.uint64(7)) & ones
-        words[k] = word - busy
-        if busy != ones:
+        skipped = ((word + np.uint64(127) * ones) >> np.uint64(7)) & ones
+        words[k] = word - skipped
+        if skipped != ones:
             for i in range(8 * k, min(8 * k + 8, order.size)):
-                order[awake] = i
-                awake += (busy & np.uint64(1)) == 0
-                busy >>= np.uint64(8)
-    return awake
+                order[active] = i
+                active += (skipped & np.uint64(1)) == 0
+                skipped >>= np.uint64(8)
+    return active
 
 
 @placeholder
 def epoch(
     order: Array,
     gaps: Array,
-    naps: Array,
-    asleep: Array,
+    lengths: Array,
+    inactive: Array,
     threshold: float,
     examples: Examples,
     model: Model,
 ) -> float:
     """Placeholder: update the examples of `order` one after another.
 
-    An example whose gap is at most `threshold` sleeps for `asleep` epochs after this one, longer
-    each time in a row (`naps`). Returns by how much the sum of all gaps changed.
+    An example whose gap is at most `threshold` is inactive for some epochs after this one, more
+    each time in a row (`lengths`). Returns by how much the sum of all gaps changed.
     """
     raise NotImplementedError
 
@@ -99,8 +98,8 @@ def epoch(
 def epoch_rows(
     order: Array,
     gaps: Array,
-    naps: Array,
-    asleep: Array,
+    lengths: Array,
+    inactive: Array,
     threshold: float,
     examples: Examples,
     model: Model,
@@ -123,7 +122,7 @@ def epoch_rows(
         gap = example_gap(loss, old, a, y[i], weights[i])
         change += gap - gaps[i]
         gaps[i] = gap
-        rest(i, gap <= threshold, naps, asleep)
+        skip(i, gap <= threshold, lengths, inactive)
         new = update(loss, old, a, y[i], weights[i], v[i] * inverse, 0.0, 1.0)
         if new != old:
             alpha[i] = new
@@ -134,8 +133,8 @@ def epoch_rows(
 def epoch_blocks(
     order: Array,
     gaps: Array,
-    naps: Array,
-    asleep: Array,
+    lengths: Array,
+    inactive: Array,
     threshold: float,
     examples: Examples,
     model: Model,
@@ -151,7 +150,7 @@ def epoch_blocks(
         gap = example_gap(loss, alpha[i], a, y[i], weights[i])
         change += gap - gaps[i]
         gaps[i] = gap
-        rest(i, gap <= threshold, naps, asleep)
+        skip(i, gap <= threshold, lengths, inactive)
         new = update(loss, alpha[i], a, y[i], weights[i], v[i] * inverse, 0.0, 1.0)
         delta = (new - alpha[i]) * inverse
         alpha[i] = new
@@ -159,13 +158,13 @@ def epoch_blocks(
     return change
 
 
-def rest(i: Any, settled: Any, naps: Array, asleep: Array) -> None:
-    """Let a settled example sleep, longer than the last time; another stays awake."""
-    naps[i] = min(2 * naps[i] + 1, LONGEST_NAP) if settled else 0
-    asleep[i] = naps[i]
+def skip(i: Position, settled: bool, lengths: Array, inactive: Array) -> None:
+    """Make a settled example inactive, longer than the last time; another stays active."""
+    lengths[i] = min(2 * lengths[i] + 1, LONGEST) if settled else 0
+    inactive[i] = lengths[i]
 
 
-def shuffle(order: Array, seed: Any) -> None:
+def shuffle(order: Array, seed: np.uint64) -> None:
     """Shuffle in place: Fisher-Yates by the splitmix64 generator, faster than NumPy's."""
     state = np.uint64(seed)
     for k in range(order.size - 1, 0, -1):
@@ -179,27 +178,15 @@ def shuffle(order: Array, seed: Any) -> None:
         order[k], order[other] = order[other], order[k]
 
 
-def gap_parts(weighted: bool, vector: bool, componentwise: bool) -> dict[str, Any]:
+def gap_parts(weighted: bool, vector: bool, componentwise: bool) -> Parts:
     """Return what `example_gap` stands for."""
-    one: Any = _weighted_gap if weighted else _plain_gap
+    one = _weighted_gap if weighted else _plain_gap
     gap = {"example_gap": _summed_gap, "gap_one": one} if componentwise else {"example_gap": one}
     return gap | {"product": _vector_product if vector else _scalar_product}
 
 
 @placeholder
-def loss_value(loss: Any, a: Floats, y: Floats) -> float:
-    """Placeholder: the loss's value."""
-    raise NotImplementedError
-
-
-@placeholder
-def loss_conjugate(loss: Any, u: Floats, y: Floats) -> float:
-    """Placeholder: the loss's conjugate."""
-    raise NotImplementedError
-
-
-@placeholder
-def product(a: Floats, alpha: Floats) -> float:
+def product(a: Opaque, alpha: Opaque) -> float:
     """Placeholder: <a, alpha>."""
     raise NotImplementedError
 
@@ -207,26 +194,26 @@ def product(a: Floats, alpha: Floats) -> float:
 gap_one = example_gap
 
 
-def _scalar_product(a: Floats, alpha: Floats) -> float:
+def _scalar_product(a: float, alpha: float) -> float:
     return a * alpha
 
 
-def _vector_product(a: Floats, alpha: Floats) -> float:
+def _vector_product(a: Array, alpha: Array) -> float:
     return np.sum(a * alpha)
 
 
-def _plain_gap(loss: Any, alpha: Floats, a: Floats, y: Floats, weight: float) -> float:
+def _plain_gap(loss: Opaque, alpha: Opaque, a: Opaque, y: Opaque, weight: float) -> float:
     return loss_value(loss, a, y) + loss_conjugate(loss, -alpha, y) + product(a, alpha)
 
 
-def _weighted_gap(loss: Any, alpha: Floats, a: Floats, y: Floats, weight: float) -> float:
+def _weighted_gap(loss: Opaque, alpha: Opaque, a: Opaque, y: Opaque, weight: float) -> float:
     if weight == 0.0:
         return 0.0
     conjugate = loss_conjugate(loss, -alpha / weight, y)
     return weight * (loss_value(loss, a, y) + conjugate) + product(a, alpha)
 
 
-def _summed_gap(loss: Any, alpha: Floats, a: Floats, y: Floats, weight: float) -> float:
+def _summed_gap(loss: Opaque, alpha: Array, a: Array, y: Array, weight: float) -> float:
     total = 0.0
     for k in range(alpha.size):
         total += gap_one(loss, alpha[k], a[k], y[k], weight)

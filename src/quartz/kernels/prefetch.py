@@ -1,31 +1,12 @@
-"""Software prefetch, an LLVM intrinsic; it does nothing where a kernel runs uncompiled."""
+"""Software prefetch; it does nothing where a kernel runs uncompiled."""
 
-from typing import Any
-
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from quartz.arrays import AnyArray
+from quartz.kernels.placeholder import Position, placeholder
 
 
-def _prefetch_element(typingctx: Any, array: Any, position: Any) -> Any:
-    """Ask the processor to fetch the cache line of ``array[position]``, flat, for reading."""
+@placeholder
+def prefetch_element(array: AnyArray, position: Position) -> None:
+    """Placeholder: ask the processor for the cache line of ``array[position]``, flat.
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        values = context.make_array(signature.args[0])(context, builder, arguments[0])
-        pointer = builder.gep(values.data, [arguments[1]])
-        byte_pointer = ir.IntType(8).as_pointer()
-        word = ir.IntType(32)
-        prefetch = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
-            builder.module,
-            ir.FunctionType(ir.VoidType(), [byte_pointer, word, word, word]),
-            "llvm.prefetch.p0i8",
-        )
-        read, keep, data = (ir.Constant(word, number) for number in (0, 3, 1))
-        builder.call(prefetch, [builder.bitcast(pointer, byte_pointer), read, keep, data])
-        return context.get_dummy_value()
-
-    return types.void(array, types.intp), generate
-
-
-prefetch_element: Any = intrinsic(_prefetch_element)
+    The compiler puts an intrinsic of LLVM here (:mod:`quartz.kernels.machine`).
+    """

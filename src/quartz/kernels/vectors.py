@@ -9,10 +9,11 @@ is read, and w = z + scale * lag, where
 Any other g keeps z and w themselves, at O(d) an iteration.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from quartz.arrays import Array
-from quartz.kernels.placeholder import placeholder
+from quartz.kernels.loss import conjugate_gradient
+from quartz.kernels.placeholder import Opaque, Parts, Position, placeholder
 
 TINY = 1e-100
 
@@ -32,7 +33,7 @@ class DenseVectors(NamedTuple):
     w: Array
 
 
-def vector_parts(separable: bool, option: int, tracked: bool) -> dict[str, Any]:
+def vector_parts(separable: bool, option: int, tracked: bool) -> Parts:
     """Return what the placeholders below stand for."""
     if not separable:
         return {
@@ -48,41 +49,35 @@ def vector_parts(separable: bool, option: int, tracked: bool) -> dict[str, Any]:
 
 
 @placeholder
-def conjugate_gradient(g: Any, u: Any) -> Any:
-    """Placeholder: the regularizer's conjugate_gradient, of a coordinate or of the vector."""
-    raise NotImplementedError
-
-
-@placeholder
-def coordinate(vectors: Any, j: Any, scale: float, g: Any) -> float:
+def coordinate(vectors: Opaque, j: Position, scale: float, g: Opaque) -> float:
     """Placeholder: z_j for Option I, w_j for Option II."""
     raise NotImplementedError
 
 
 @placeholder
-def add_to(vectors: Any, j: Any, delta: float, scale: float, g: Any) -> None:
+def add_to(vectors: Opaque, j: Position, delta: float, scale: float, g: Opaque) -> None:
     """Placeholder: add delta to abar_j while w stays what it is."""
 
 
 @placeholder
-def begin(vectors: Any, scale: float, decay: float, g: Any) -> float:
+def begin(vectors: Opaque, scale: float, decay: float, g: Opaque) -> float:
     """Placeholder: the primal update that opens an iteration; returns the new scale."""
     raise NotImplementedError
 
 
-def _lazy_z(vectors: Any, j: Any, scale: float, g: Any) -> float:
+def _lazy_z(vectors: Opaque, j: Position, scale: float, g: Opaque) -> float:
     return conjugate_gradient(g, vectors.abar[j])
 
 
-def _lazy_w(vectors: Any, j: Any, scale: float, g: Any) -> float:
+def _lazy_w(vectors: Opaque, j: Position, scale: float, g: Opaque) -> float:
     return conjugate_gradient(g, vectors.abar[j]) + scale * vectors.lag[j]
 
 
-def _lazy_add(vectors: Any, j: Any, delta: float, scale: float, g: Any) -> None:
+def _lazy_add(vectors: Opaque, j: Position, delta: float, scale: float, g: Opaque) -> None:
     vectors.abar[j] += delta
 
 
-def _lazy_add_tracked(vectors: Any, j: Any, delta: float, scale: float, g: Any) -> None:
+def _lazy_add_tracked(vectors: Opaque, j: Position, delta: float, scale: float, g: Opaque) -> None:
     before = vectors.abar[j]
     after = before + delta
     vectors.abar[j] = after
@@ -90,7 +85,7 @@ def _lazy_add_tracked(vectors: Any, j: Any, delta: float, scale: float, g: Any) 
     vectors.lag[j] -= change / scale
 
 
-def lazy_begin(vectors: Any, scale: float, decay: float, g: Any) -> float:
+def lazy_begin(vectors: Opaque, scale: float, decay: float, g: Opaque) -> float:
     """Let w approach z: their difference is scale * lag."""
     scale *= decay
     if scale < TINY:  # fold before it underflows
@@ -100,19 +95,19 @@ def lazy_begin(vectors: Any, scale: float, decay: float, g: Any) -> float:
     return scale
 
 
-def _dense_z(vectors: Any, j: Any, scale: float, g: Any) -> float:
+def _dense_z(vectors: Opaque, j: Position, scale: float, g: Opaque) -> float:
     return vectors.z[j]
 
 
-def _dense_w(vectors: Any, j: Any, scale: float, g: Any) -> float:
+def _dense_w(vectors: Opaque, j: Position, scale: float, g: Opaque) -> float:
     return vectors.w[j]
 
 
-def _dense_add(vectors: Any, j: Any, delta: float, scale: float, g: Any) -> None:
+def _dense_add(vectors: Opaque, j: Position, delta: float, scale: float, g: Opaque) -> None:
     vectors.abar[j] += delta
 
 
-def _dense_begin(vectors: Any, scale: float, decay: float, g: Any) -> float:
+def _dense_begin(vectors: Opaque, scale: float, decay: float, g: Opaque) -> float:
     vectors.z[:] = conjugate_gradient(g, vectors.abar)
     for j in range(vectors.w.size):
         vectors.w[j] = decay * vectors.w[j] + (1.0 - decay) * vectors.z[j]

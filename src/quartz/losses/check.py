@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 
-from quartz.arrays import Array
+from quartz.arrays import Floats
 from quartz.laws import broken, raise_if_broken
-from quartz.losses.base import is_vector, target_kind, validate
+from quartz.losses.base import Abilities, abilities, validate
 
 
 def check_loss(loss: Any, outputs: int = 3, trials: int = 100, seed: int = 0) -> None:
@@ -18,9 +18,10 @@ def check_loss(loss: Any, outputs: int = 3, trials: int = 100, seed: int = 0) ->
     The laws: the gradient is the numeric derivative (gamma > 0) and supports the graph (convexity);
     it is (1/gamma)-Lipschitz; the conjugate is the numeric supremum; Fenchel-Young holds everywhere
     with equality at the gradient; a scalar loss works elementwise on arrays; and the Option-I step,
-    where there is one, is feasible, solves its optimality condition (gamma > 0) and beats other
-    feasible points. The curvature, where there is one, is the gradient's derivative; and a loss
-    that says `simplex` has the duals that this promises.
+    its own or the numeric one, is feasible, solves its optimality condition (gamma > 0) and beats
+    other feasible points. The curvature, where there is one, is the gradient's derivative. A loss
+    that says `simplex` has the duals that this promises. Probabilities, where a loss has them, lie
+    between 0 and 1 and rise with the prediction.
 
     Parameters
     ----------
@@ -60,25 +61,29 @@ class _Point:
 
 
 def _violations(loss: Any, outputs: int, trials: int, rng: np.random.Generator) -> Iterator[str]:
+    can = abilities(loss)
     for _ in range(trials):
-        point = _random_point(loss, outputs, rng)
+        point = _random_point(can, outputs, rng)
         yield from _derivative(loss, point)
         yield from _convexity(loss, point)
         yield from _smoothness(loss, point)
         yield from _fenchel_young(loss, point)
-        yield from _numeric_conjugate(loss, point)
-        if hasattr(loss, "step"):
-            yield from _step(loss, point, rng)
-        if hasattr(loss, "curvature"):
+        yield from _numeric_conjugate(loss, can, point)
+        if can.step is not None:
+            yield from _step(loss, can, point, rng)
+        if can.curvature is not None:
             yield from _curvature(loss, point)
-        if getattr(loss, "simplex", False):
+        if can.simplex:
             yield from _simplex(loss, point, rng)
-    if not is_vector(loss):
-        yield from _elementwise(loss, [_random_point(loss, outputs, rng) for _ in range(10)])
+    points = [_random_point(can, outputs, rng) for _ in range(10)]
+    if can.probabilities is not None:
+        yield from _probabilities(loss, can, points)
+    if not can.vector:
+        yield from _elementwise(loss, can, points)
 
 
-def _random_point(loss: Any, outputs: int, rng: np.random.Generator) -> _Point:
-    kind, shape = target_kind(loss), (outputs,) if is_vector(loss) else ()
+def _random_point(can: Abilities, outputs: int, rng: np.random.Generator) -> _Point:
+    kind, shape = can.targets, (outputs,) if can.vector else ()
     y: Any = rng.normal(scale=2, size=() if kind == "real" and not shape else shape)
     if kind == "sign":
         y = rng.choice([-1.0, 1.0])
@@ -159,10 +164,10 @@ def _fenchel_young(loss: Any, point: _Point) -> Iterator[str]:
             yield from broken(law, shortfall, _scaled(1e-9, *terms), where)
 
 
-def _numeric_conjugate(loss: Any, point: _Point) -> list[str]:
+def _numeric_conjugate(loss: Any, can: Abilities, point: _Point) -> list[str]:
     """Compare phi*(u) with a numeric supremum, for u between two gradients."""
     u = 0.5 * (loss.gradient(point.a, point.y) + loss.gradient(point.b, point.y))
-    if is_vector(loss):
+    if can.vector:
         found = minimize(
             lambda a: loss.value(a, point.y) - u @ a,
             0.5 * (point.a + point.b),
@@ -183,11 +188,11 @@ def _numeric_conjugate(loss: Any, point: _Point) -> list[str]:
     return broken("conjugate is the supremum", error, _scaled(1e-6, supremum), where)
 
 
-def _elementwise(loss: Any, points: list[_Point]) -> Iterator[str]:
+def _elementwise(loss: Any, can: Abilities, points: list[_Point]) -> Iterator[str]:
     a, y = (np.array([getattr(point, name) for point in points]) for name in ("a", "y"))
     u = np.array([loss.gradient(point.a, point.y) for point in points])
     functions = [("value", a), ("gradient", a), ("conjugate", u)]
-    for name, x in functions + [("curvature", a)] * hasattr(loss, "curvature"):
+    for name, x in functions + [("curvature", a)] * (can.curvature is not None):
         function = getattr(loss, name)
         law = f"{name} works elementwise on arrays"
         one_by_one = [function(*pair) for pair in zip(x, y, strict=True)]
@@ -199,18 +204,37 @@ def _elementwise(loss: Any, points: list[_Point]) -> Iterator[str]:
             yield from broken(law, 0.0 if same else np.inf, 0.0, f"a={x}, y={y}")
 
 
-def _step(loss: Any, point: _Point, rng: np.random.Generator) -> Iterator[str]:
+def _probabilities(loss: Any, can: Abilities, points: list[_Point]) -> Iterator[str]:
+    """They lie in [0, 1], and rise with the prediction of their class."""
+    assert can.probabilities is not None
+    a = np.array([point.a for point in points])
+    p = can.probabilities(a)
+    if can.vector:
+        higher = can.probabilities(a + (np.arange(a.shape[-1]) == 0))
+        sums = float(np.abs(p.sum(axis=-1) - 1).max())
+        yield from broken("probabilities of all classes sum to 1", sums, 1e-9, f"a={a}")
+        p, higher = p[:, 0], higher[:, 0]
+    else:
+        higher = can.probabilities(a + 1)
+    outside = float(max(-p.min(), p.max() - 1))
+    yield from broken("probabilities lie between 0 and 1", outside, 0.0, f"a={a}")
+    falls = float((p - higher).max())
+    yield from broken("probabilities rise with their prediction", falls, 0.0, f"a={a}")
+
+
+def _step(loss: Any, can: Abilities, point: _Point, rng: np.random.Generator) -> Iterator[str]:
+    assert can.step is not None
     # duals that fit other predictions, up to corners of the domain; q = 0 is an empty example
     wide = 10.0 ** rng.uniform(-1, 2)
     alpha = -loss.gradient(wide * rng.normal(size=np.shape(point.a)), point.y)
     for q in (0.0, 10.0 ** rng.uniform(-3, 1), 10.0 ** rng.uniform(1, 6)):
 
-        def objective(new: Array, q: float = q) -> float:
+        def objective(new: Floats, q: float = q) -> float:
             change = new - alpha
             penalty = 0.5 * q * np.vdot(change, change)
             return float(-loss.conjugate(-new, point.y) - np.vdot(point.a, change) - penalty)
 
-        new = loss.step(alpha, point.a, point.y, q)
+        new = can.step(loss, alpha, point.a, point.y, q)
         reached = objective(new)
         where = f"alpha={alpha}, {point}, q={q}, step to {new}"
         law = "step stays in the domain of the conjugate"

@@ -1,53 +1,26 @@
-"""A loss over all examples at once, with their weights s_i.
+"""The losses s_i phi_i of all examples: one loss, the targets and the weights.
 
-Where there are many examples this is one compiled loop: it has no temporary vectors, and the many
-short operations of NumPy would hold up other threads.
+Where there are many examples each function is one compiled loop: it has no temporary vectors, and
+the many short operations of NumPy would hold up other threads.
 """
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
 
-from quartz.arrays import Array
-from quartz.losses.base import Loss, is_vector
+from quartz.arrays import AnyArray, Array, Floats, IntArray
+from quartz.kernels import examples as kernels
+from quartz.losses.base import Loss, abilities
 
-_MANY = 100  # examples of a loss over classes, above which compiling its functions pays
-_LARGE = 10_000  # examples of a scalar loss, likewise
-_PART = 8192  # examples of a scalar loss, evaluated together
+MANY_OF_CLASSES = 100  # examples of a loss over classes, above which compiling its functions pays
+MANY = 10_000  # examples of a scalar loss, likewise
+TOGETHER = 8192  # examples of a scalar loss that NumPy evaluates together: they fit the cache
+FAR = 1e30, 300.0, 30.0  # predictions where gradients have come to their bounds, if they have any
+
 _not_compilable: set[tuple[Any, ...]] = set()  # types of losses, and kernels
-
-
-def values(loss: Loss, a: Array, y: Array, weights: Array | None = None) -> Array:
-    """s_i phi_i(a_i) for every example."""
-    return _evaluated(loss, "value", a, y, weights, np.empty(len(a)))
-
-
-def gradients(loss: Loss, a: Array, y: Array, weights: Array | None = None) -> Array:
-    """s_i grad phi_i(a_i) for every example."""
-    if is_vector(loss) or a.ndim == 1:
-        return _evaluated(loss, "gradient", a, y, weights, np.empty(a.shape))
-    return _weighted(loss.gradient(a, y), weights)
-
-
-def conjugates(loss: Loss, u: Array, y: Array, weights: Array | None = None) -> Array:
-    """(s_i phi_i)*(u_i) = s_i phi_i*(u_i / s_i) for every example.
-
-    With s_i = 0 that is 0 at u_i = 0 and infinite elsewhere.
-    """
-    if weights is None:
-        return _evaluated(loss, "conjugate", u, y, None, np.empty(len(u)))
-    found: Array | None = compiled("conjugates", loss, u, y, weights)
-    if found is not None:
-        return found
-    nonzero = u != 0
-    each = np.where(nonzero if u.ndim == 1 else nonzero.any(axis=1), np.inf, 0.0)
-    kept = np.flatnonzero(weights)
-    s = weights[kept]
-    scaled = u[kept] / (s if u.ndim == 1 else s[:, None])
-    each[kept] = _evaluated(loss, "conjugate", scaled, y[kept], s, np.empty(len(s)))
-    return each
 
 
 class FenchelYoung(NamedTuple):
@@ -56,43 +29,237 @@ class FenchelYoung(NamedTuple):
     gaps: Array
     loss: float
     conjugate: float
-    size: float  # of the conjugates
+    size: float  # mean of the conjugates' absolute values
 
 
-def fenchel_young(
-    loss: Loss, a: Array, alpha: Array, y: Array, weights: Array | None = None
-) -> FenchelYoung:
-    """Losses against conjugates."""
-    if not is_vector(loss):
-        found = compiled("fenchel_young", loss, a, alpha, y, weights)
+class ExampleLosses:
+    """The losses of all examples.
+
+    Parameters
+    ----------
+    loss : Loss
+    y : ndarray
+        Targets.
+    weights : ndarray of shape (n,), optional
+        s_i.
+    shape : tuple of int, optional
+        Of predictions and duals, by default that of y.
+    """
+
+    def __init__(
+        self,
+        loss: Loss,
+        y: AnyArray,
+        weights: Array | None = None,
+        shape: tuple[int, ...] | None = None,
+    ) -> None:
+        self.loss, self.y, self.weights = loss, y, weights
+        self.abilities = abilities(loss)
+        self.shape = y.shape if shape is None else shape
+
+    @property
+    def n(self) -> int:
+        """Number of examples."""
+        return self.shape[0]
+
+    @cached_property
+    def weights_or_ones(self) -> Array:
+        """s_i; without weights ones that take no memory."""
+        return np.broadcast_to(1.0, self.n) if self.weights is None else self.weights
+
+    @cached_property
+    def gammas(self) -> Array:
+        """gamma_i = gamma / s_i; infinite for weight 0. Not to be changed."""
+        if self.weights is None:
+            return np.full(self.n, float(self.loss.gamma))
+        gammas = np.full(self.n, np.inf)
+        return np.divide(self.loss.gamma, self.weights, out=gammas, where=self.weights > 0)
+
+    # All examples
+
+    def values(self, a: Array) -> Array:
+        """s_i phi_i(a_i) for every example."""
+        return self._evaluated("value", a, np.empty(len(a)))
+
+    def gradients(self, a: Array) -> Array:
+        """s_i grad phi_i(a_i) for every example."""
+        if self.abilities.vector or a.ndim == 1:
+            return self._evaluated("gradient", a, np.empty(a.shape))
+        return _weighted(np.asarray(self.loss.gradient(a, self.y)), self.weights)
+
+    def curvatures(self, a: Array) -> Array:
+        """s_i phi_i''(a_i) for every example, of a scalar loss that knows it."""
+        curvature = self.abilities.curvature
+        assert curvature is not None
+        return self.weights_or_ones.reshape(-1, *[1] * (a.ndim - 1)) * curvature(
+            self.loss, a, self.y
+        )
+
+    def conjugates(self, alpha: Array, some: IntArray | None = None) -> Array:
+        """(s_i phi_i)*(-alpha_i) = s_i phi_i*(-alpha_i / s_i) for every example, or for some.
+
+        With s_i = 0 that is 0 at alpha_i = 0 and infinite elsewhere.
+        """
+        if some is not None:
+            weights = None if self.weights is None else self.weights[some]
+            chosen = (len(some), *self.shape[1:])
+            return ExampleLosses(self.loss, self.y[some], weights, chosen).conjugates(alpha[some])
+        u, weights = -alpha, self.weights
+        if weights is None:
+            return self._evaluated("conjugate", u, np.empty(len(u)))
+        found: Array | None = self._compiled("conjugates", u, self.y, weights)
         if found is not None:
-            return FenchelYoung(*found)
-    terms, minus = values(loss, a, y, weights), conjugates(loss, -alpha, y, weights)
-    mean_loss = float(np.mean(terms))
-    products = a * alpha
-    terms += minus
-    terms += products if a.ndim == 1 else products.sum(axis=1)
-    return FenchelYoung(terms, mean_loss, float(np.mean(minus)), float(np.mean(np.abs(minus))))
+            return found
+        nonzero = u != 0
+        each = np.where(nonzero if u.ndim == 1 else nonzero.any(axis=1), np.inf, 0.0)
+        kept = np.flatnonzero(weights)
+        s = weights[kept]
+        scaled = u[kept] / (s if u.ndim == 1 else s[:, None])
+        of_kept = ExampleLosses(self.loss, self.y[kept], s, scaled.shape)
+        each[kept] = of_kept._evaluated("conjugate", scaled, np.empty(len(s)))
+        return each
 
+    def fenchel_young(self, a: Array, alpha: Array) -> FenchelYoung:
+        """Losses against conjugates, for every example and in the mean."""
+        if not self.abilities.vector:
+            found = self._compiled("fenchel_young", a, alpha, self.y, self.weights)
+            if found is not None:
+                return FenchelYoung(*found)
+        terms, minus = self.values(a), self.conjugates(alpha)
+        mean_loss = float(np.mean(terms))
+        products = a * alpha
+        terms += minus
+        terms += products if a.ndim == 1 else products.sum(axis=1)
+        return FenchelYoung(terms, mean_loss, float(np.mean(minus)), float(np.mean(np.abs(minus))))
 
-def shifted_slope(
-    loss: Any, a: Array, y: Array, weights: Array, shift: float
-) -> tuple[float, float, float]:
-    """Sums of s_i phi_i', of its size, and of s_i phi_i'' at all a_i + shift, of a scalar loss."""
-    found: tuple[float, float, float] | None = compiled("shifted_slope", loss, a, y, weights, shift)
-    if found is not None:
+    # One example
+
+    def gradient_one(self, i: int, a: Floats) -> Floats:
+        """Gradient of s_i phi_i at the prediction a."""
+        gradient = self.loss.gradient(a, self.y[i])
+        return gradient if self.weights is None else self.weights[i] * gradient
+
+    def step_one(self, i: int, alpha: Any, a: Any, q: float) -> Floats:
+        """Return the new alpha_i of Option I for the weighted loss, q = v_i / (lam n).
+
+        In alpha_i / s_i the weighted step is the plain one with q s_i.
+        """
+        step = self.abilities.step
+        assert step is not None
+        s = 1.0 if self.weights is None else self.weights[i]
+        if s == 0:
+            return np.zeros_like(alpha)
+        if np.ndim(a) and not self.abilities.vector:  # multitask: output by output
+            outputs = zip(alpha / s, a, self.y[i], strict=True)
+            return s * np.array([step(self.loss, *output, q * s) for output in outputs])
+        return s * step(self.loss, alpha / s, a, self.y[i], q * s)
+
+    # The domain of the conjugates
+
+    @cached_property
+    def dual_bounds(self) -> tuple[Array, Array]:
+        """Ends of the conjugates' domains in alpha, of a scalar loss: minus the gradients far away.
+
+        Where a formula overflows to no number at all, nearer.
+        """
+        ends = []
+        for side in (1.0, -1.0):
+            end = np.full(self.shape, np.nan)
+            for far in FAR:
+                lacking = np.isnan(end)
+                if lacking.any():
+                    with np.errstate(all="ignore"):
+                        found = -self.gradients(np.full(end.shape, side * far))
+                    end = np.where(lacking, np.clip(found, -FAR[0], FAR[0]), end)
+            ends.append(end)
+        return ends[0], ends[1]
+
+    def nearest_feasible(self, alpha: Array) -> Array:
+        """Duals moved into the domain of the conjugates, the nearest of a scalar loss."""
+        if not self.abilities.vector:
+            low, high = self.dual_bounds
+            return np.clip(alpha, low, high)
+        points = np.maximum(self.simplex_points(alpha), 0.0)
+        sums = points.sum(axis=1, keepdims=True)
+        weights = self.weights_or_ones[:, None]
+        points *= np.divide(weights, sums, out=np.zeros_like(sums), where=sums > 0)
+        return self.simplex_points(points)  # the map is its own inverse
+
+    def simplex_points(self, alpha: Array) -> Array:
+        """s_i p_i, from the duals alpha_i = s_i (e_y - p_i) of a loss with `simplex`."""
+        points = -alpha
+        points[np.arange(self.n), self.y] += 1.0 if self.weights is None else self.weights
+        return points
+
+    # One scalar loss, all predictions shifted by one number
+
+    def shifted_slope(self, a: Array, y: Array, shift: float) -> tuple[float, float, float]:
+        """Sums of s_i phi_i', of its size, and of s_i phi_i'' at all a_i + shift."""
+        found: tuple[float, float, float] | None
+        found = self._compiled("shifted_slope", a, y, self.weights, shift)
+        if found is not None:
+            return found
+        weights, curvature = self.weights_or_ones, self.abilities.curvature
+        assert curvature is not None
+        slopes = weights * self.loss.gradient(a + shift, y)
+        bend = weights @ curvature(self.loss, a + shift, y)
+        return float(slopes.sum()), float(np.abs(slopes).sum()), float(bend)
+
+    def shifted_root(self, a: Array, y: Array, start: float) -> float:
+        """The shift where the sum of s_i phi_i'(a_i + shift) changes its sign; nan if none does."""
+        found: float | None = self._compiled("shifted_root", a, y, self.weights, start)
+        if found is not None:
+            return found
+        weights = self.weights_or_ones
+        return _root(lambda shift: float(weights @ self.loss.gradient(a + shift, y)), start)
+
+    def repaired_by_loop(self, alpha: Array, a: Array, close: float) -> Array | None:
+        """`quartz.intercept.repair.repaired` as one compiled loop; None where that does not pay."""
+        found: Array | None = self._compiled(
+            "repair", alpha, a, self.y, self.weights, self.dual_bounds, close
+        )
         return found
-    slopes = weights * loss.gradient(a + shift, y)
-    bend = weights @ loss.curvature(a + shift, y)
-    return float(slopes.sum()), float(np.abs(slopes).sum()), float(bend)
+
+    def _evaluated(self, method: str, x: Array, out: Array) -> Array:
+        """Fill `out` with s_i times a method of the loss for every example."""
+        found: Array | None = self._compiled(
+            "evaluate", x, self.y, self.weights, out, method=method
+        )
+        if found is not None:
+            return found
+        function = getattr(self.loss, method)
+        if self.abilities.vector:
+            for i, pair in enumerate(zip(x, self.y, strict=True)):
+                out[i] = function(*pair)
+        else:
+            for start in range(0, len(x), TOGETHER):
+                part = slice(start, start + TOGETHER)
+                terms = function(x[part], self.y[part])
+                out[part] = terms if terms.ndim < 2 else terms.sum(axis=1)
+        return _weighted(out, self.weights)
+
+    def _compiled(self, kernel: str, x: Array, *arguments: Any, **choice: str) -> Any:
+        """What that function of `quartz.kernels.examples` gives.
+
+        None if there are few examples, several outputs of a scalar loss, or no way to compile it.
+        """
+        vector = self.abilities.vector
+        if len(x) <= (MANY_OF_CLASSES if vector else MANY) or x.ndim > 1 + vector:
+            return None
+        key = type(self.loss), kernel, *choice.values()
+        if key in _not_compilable:
+            return None
+        try:
+            return getattr(kernels, kernel)(self.loss, x, *arguments, **choice)
+        except (TypeError, AttributeError):  # a loss for the reference implementation only
+            _not_compilable.add(key)
+            return None
 
 
-def shifted_root(loss: Loss, a: Array, y: Array, weights: Array, start: float) -> float:
-    """The shift where the sum of s_i phi_i'(a_i + shift) changes its sign; nan if there is none."""
-    found: float | None = compiled("shifted_root", loss, a, y, weights, start)
-    if found is not None:
-        return found
-    return _root(lambda shift: float(weights @ loss.gradient(a + shift, y)), start)
+def _weighted(each: Array, weights: Array | None) -> Array:
+    if weights is None:
+        return each
+    return each * (weights if each.ndim == 1 else weights[:, None])
 
 
 def _root(rising: Callable[[float], float], start: float) -> float:
@@ -107,46 +274,3 @@ def _root(rising: Callable[[float], float], start: float) -> float:
             return float(brentq(rising, low, high, xtol=1e-300, rtol=1e-15, maxiter=500))
         low, width = high, 4 * width
     return np.nan
-
-
-def _evaluated(
-    loss: Loss, method: str, x: Array, y: Array, weights: Array | None, out: Array
-) -> Array:
-    """Fill `out` with s_i times a method of the loss for every example."""
-    found: Array | None = compiled("evaluate", loss, x, y, weights, out, method=method)
-    if found is not None:
-        return found
-    function = getattr(loss, method)
-    if is_vector(loss):
-        for i, pair in enumerate(zip(x, y, strict=True)):
-            out[i] = function(*pair)
-    else:
-        for start in range(0, len(x), _PART):  # temporaries that fit the cache
-            part = slice(start, start + _PART)
-            terms = function(x[part], y[part])
-            out[part] = terms if terms.ndim < 2 else terms.sum(axis=1)
-    return _weighted(out, weights)
-
-
-def _weighted(each: Array, weights: Array | None) -> Array:
-    if weights is None:
-        return each
-    return each * (weights if each.ndim == 1 else weights[:, None])
-
-
-def compiled(kernel: str, loss: Loss, x: Array, *arguments: Any, **choice: str) -> Any:
-    """What that function of `quartz.kernels.examples` gives.
-
-    None if there are few examples, several outputs of a scalar loss, or no way to compile it.
-    """
-    key = type(loss), kernel, *choice.values()
-    vector = is_vector(loss)
-    if len(x) <= (_MANY if vector else _LARGE) or x.ndim > 1 + vector or key in _not_compilable:
-        return None
-    from quartz.kernels import examples as kernels
-
-    try:
-        return getattr(kernels, kernel)(loss, x, *arguments, **choice)
-    except (TypeError, AttributeError):  # a loss for the reference implementation only
-        _not_compilable.add(key)
-        return None

@@ -40,7 +40,7 @@ class Hinge(NamedTuple):
         """phi*(u)."""
         return y * u + barrier(-y * u, 0.0, 1.0)
 
-    def step(self, alpha: Floats, a: Floats, y: Floats, q: float) -> Floats:
+    def step(self, alpha: float, a: float, y: float, q: float) -> float:
         """New alpha of Option I; an empty example (q = 0) goes straight to a bound."""
         slack = 1.0 - y * a
         if q <= 0.0:
@@ -82,7 +82,7 @@ class SmoothedHinge(NamedTuple):
         b = -y * u
         return b * (0.5 * self.gamma * b - 1.0) + barrier(b, 0.0, 1.0)
 
-    def step(self, alpha: Floats, a: Floats, y: Floats, q: float) -> Floats:
+    def step(self, alpha: float, a: float, y: float, q: float) -> float:
         """New alpha of Option I, the closed form below [g-app-1]."""
         b = (1.0 - y * a + q * y * alpha) / (self.gamma + q)
         return y * min(max(b, 0.0), 1.0)
@@ -119,6 +119,6 @@ class SquaredHinge(NamedTuple):
         b = -y * u
         return b * (0.5 * self.gamma * b - 1.0) + barrier(b, 0.0, np.inf)
 
-    def step(self, alpha: Floats, a: Floats, y: Floats, q: float) -> Floats:
+    def step(self, alpha: float, a: float, y: float, q: float) -> float:
         """New alpha of Option I, the closed form below [g-app-2]."""
         return y * max((1.0 - y * a + q * y * alpha) / (self.gamma + q), 0.0)

@@ -35,7 +35,7 @@ class Absolute(NamedTuple):
         """phi*(u)."""
         return u * y + barrier(u, -1.0, 1.0)
 
-    def step(self, alpha: Floats, a: Floats, y: Floats, q: float) -> Floats:
+    def step(self, alpha: float, a: float, y: float, q: float) -> float:
         """New alpha of Option I; an empty example (q = 0) goes straight to a bound."""
         if q <= 0.0:
             return np.sign(y - a)
@@ -69,7 +69,7 @@ class Huber(NamedTuple):
         """phi*(u)."""
         return u * (y + 0.5 * self.gamma * u) + barrier(u, -1.0, 1.0)
 
-    def step(self, alpha: Floats, a: Floats, y: Floats, q: float) -> Floats:
+    def step(self, alpha: float, a: float, y: float, q: float) -> float:
         """New alpha of Option I."""
         return min(max((y - a + q * alpha) / (self.gamma + q), -1.0), 1.0)
 
@@ -103,7 +103,7 @@ class EpsilonInsensitive(NamedTuple):
         """phi*(u)."""
         return u * y + self.epsilon * np.abs(u) + barrier(u, -1.0, 1.0)
 
-    def step(self, alpha: Floats, a: Floats, y: Floats, q: float) -> Floats:
+    def step(self, alpha: float, a: float, y: float, q: float) -> float:
         """New alpha of Option I; an empty example (q = 0) goes straight to a bound."""
         pull = y - a + q * alpha
         shrunk = np.sign(pull) * max(abs(pull) - self.epsilon, 0.0)
@@ -143,7 +143,7 @@ class SmoothedEpsilonInsensitive(NamedTuple):
         """phi*(u)."""
         return u * y + self.epsilon * np.abs(u) + 0.5 * self.gamma * u**2 + barrier(u, -1.0, 1.0)
 
-    def step(self, alpha: Floats, a: Floats, y: Floats, q: float) -> Floats:
+    def step(self, alpha: float, a: float, y: float, q: float) -> float:
         """New alpha of Option I."""
         pull = y - a + q * alpha
         shrunk = np.sign(pull) * max(abs(pull) - self.epsilon, 0.0)

@@ -3,8 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import expit
 
-from quartz.arrays import Floats
+from quartz.arrays import Array, Floats
 from quartz.domain import barrier
 
 _LARGEST = 700.0  # argument of exp
@@ -45,16 +46,21 @@ class Logistic(NamedTuple):
     def conjugate(self, u: Floats, y: Floats) -> Floats:
         """phi*(u), the negative entropy of (b, 1 - b)."""
         b = np.minimum(np.maximum(-y * u, 0.0), 1.0)
-        entropy = b * np.log(np.maximum(b, _TINY)) + (1.0 - b) * np.log(np.maximum(1.0 - b, _TINY))
-        return entropy + barrier(-y * u, 0.0, 1.0)
+        outside = barrier(-y * u, 0.0, 1.0)
+        one, other = np.log(np.maximum(b, _TINY)), np.log(np.maximum(1.0 - b, _TINY))
+        return b * one + (1.0 - b) * other + outside
 
-    def step(self, alpha: Floats, a: Floats, y: Floats, q: float) -> Floats:
+    def step(self, alpha: float, a: float, y: float, q: float) -> float:
         """New alpha of Option I, to rounding."""
         return y * _solve(y * alpha, y * a, q, 0.0)
 
-    def quick_step(self, alpha: Floats, a: Floats, y: Floats, q: float) -> Floats:
+    def quick_step(self, alpha: float, a: float, y: float, q: float) -> float:
         """New alpha of Option I, to a tenth: mostly one Newton step."""
         return y * _solve(y * alpha, y * a, q, 0.1)
+
+    def probabilities(self, a: Array) -> Array:
+        """1 / (1 + exp(-a)), that of y = +1."""
+        return np.asarray(expit(a))
 
 
 def _solve(old: float, margin: float, q: float, accuracy: float) -> float:

@@ -7,6 +7,7 @@ alpha = e_y - p. One example at a time: a, u and alpha are vectors of length m.
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import softmax
 
 from quartz import checks
 from quartz.arrays import Array, Floats
@@ -99,6 +100,10 @@ class Softmax(NamedTuple):
                 p[k] = np.exp(logs[k])
             nu += change
         return _safe_softmax_step(c, y, q)
+
+    def probabilities(self, a: Array) -> Array:
+        """exp(a_k) / sum_l exp(a_l), those of all classes."""
+        return np.asarray(softmax(a, axis=-1))
 
 
 class SmoothedMulticlassHinge(NamedTuple):

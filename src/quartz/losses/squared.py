@@ -13,6 +13,11 @@ class Squared(NamedTuple):
         """phi'' = 1."""
         return 1.0
 
+    @property
+    def quadratic(self) -> bool:
+        """phi'' is constant."""
+        return True
+
     def value(self, a: Floats, y: Floats) -> Floats:
         """phi(a)."""
         return 0.5 * (a - y) ** 2
@@ -29,6 +34,6 @@ class Squared(NamedTuple):
         """phi*(u), finite everywhere."""
         return u * (0.5 * u + y)
 
-    def step(self, alpha: Floats, a: Floats, y: Floats, q: float) -> Floats:
+    def step(self, alpha: float, a: float, y: float, q: float) -> float:
         """New alpha of Option I."""
         return (y - a + q * alpha) / (1.0 + q)

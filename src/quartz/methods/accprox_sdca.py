@@ -8,7 +8,7 @@ Outer step t minimizes P(w) + kappa/2 ||w - y^{t-1}||^2 to the gap eps_t, then
     xi_1 = (1 + eta^{-2})(P(0) - D(0)),
 
 by which P(w^t) - P* <= xi_t. The inner gap is measured after each pass. Our accelerated Quartz
-(:mod:`quartz.solvers.accelerated`) differs by its accuracy, which follows the step that it took,
+(:mod:`quartz.methods.accelerated`) differs by its accuracy, which follows the step that it took,
 and by any sampling inside.
 """
 
@@ -17,14 +17,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from quartz.arrays import Array
-from quartz.methods.base import dual_steps, require_smooth
+from quartz.methods.accelerated import ProximalPoints
+from quartz.methods.base import dual_steps
+from quartz.methods.requirements import require_smooth
+from quartz.methods.steps import Method
 from quartz.problem import Problem
 from quartz.samplings import Uniform
-from quartz.solvers.accelerated import ProximalPoints
 
 
 @dataclass(frozen=True)
-class AccProxSDCA:
+class AccProxSDCA(Method):
     """Accelerated Prox-SDCA."""
 
     def steps(self, problem: Problem, rng: np.random.Generator) -> "AccProxSteps":

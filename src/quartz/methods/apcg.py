@@ -23,19 +23,20 @@ import numpy as np
 from quartz.arrays import Array
 from quartz.kernels.arguments import Examples
 from quartz.kernels.compile import specialize
-from quartz.kernels.rows import add, dot, row_parts
+from quartz.kernels.rows import add, dot
 from quartz.kernels.updates import update, update_parts
-from quartz.methods.base import MiniBatchSteps, require_l2, require_step
+from quartz.methods.base import MiniBatchSteps
+from quartz.methods.requirements import require_l2, require_step
+from quartz.methods.state import State
+from quartz.methods.steps import Method
 from quartz.problem import Problem
 from quartz.samplings import IndexSets
-from quartz.solvers.engine import loss_parts
-from quartz.solvers.state import State
 
 MOST_ROOT = 0.99  # any smaller s is valid; with s = n = 1 the powers of r would vanish
 
 
 @dataclass(frozen=True)
-class APCG:
+class APCG(Method):
     """Accelerated proximal coordinate gradient on the dual."""
 
     def steps(self, problem: Problem, rng: np.random.Generator) -> "APCGSteps":
@@ -54,20 +55,23 @@ class APCGSteps(MiniBatchSteps):
 
     def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
         require_l2("APCG", problem)
-        require_step("APCG", problem)
+        require_step(problem, "APCG", "use ASDCA or SAGA")
         super().__init__("APCG", problem, 1, rng)
         self.root = min(float(np.sqrt(problem.n / (self.condition + problem.n))), MOST_ROOT)
         self._z = self._abar_z = np.empty(0)
         self._kernel = specialize(
             apcg_rows,
-            loss_parts(problem)
-            | row_parts(self._rows)
-            | update_parts(option=1, weighted=problem.weights is not None, componentwise=False)
-            | {"coordinate": _y, "add_to": _add},
+            {
+                **problem.kernel_parts,
+                **self._view.parts,
+                **update_parts(1, weighted=problem.weights is not None, componentwise=False),
+                "coordinate": _y,
+                "add_to": _add,
+            },
         )
 
     def _run(self, state: State, sets: IndexSets) -> None:
-        problem, x = self.problem, state.alpha
+        problem, x = self.problem, state.duals
         if not self._z.size:
             self._z, self._abar_z = x.copy(), state.abar.copy()
         u, v = 0.5 * (x - self._z), 0.5 * (x + self._z)
@@ -78,19 +82,19 @@ class APCGSteps(MiniBatchSteps):
             self.gamma,
             1.0 / (problem.lam * problem.n),
             u,
-            Examples(self._rows, problem.y, self._weights, v, np.broadcast_to(1.0, problem.n)),
+            Examples(self._view.rows, problem.y, self._weights, v, np.broadcast_to(1.0, problem.n)),
             problem.loss,
             vectors,
         )
-        state.alpha[:], self._z = v + power * u, v - power * u
+        state.duals[:], self._z = v + power * u, v - power * u
         state.abar[:] = vectors.q + power * vectors.p
         self._abar_z = vectors.q - power * vectors.p
         state.w = state.abar.copy()
 
 
 def reference(steps: APCGSteps, state: State, z: Array, sets: IndexSets) -> None:
-    """Do one iteration for each set, line by line; `z` moves along with x = `state.alpha`."""
-    problem, x, s = steps.problem, state.alpha, steps.root
+    """Do one iteration for each set, line by line; `z` moves along with x = `state.duals`."""
+    problem, x, s = steps.problem, state.duals, steps.root
     step = s / problem.n
     for t in range(len(sets)):
         (i,) = sets[t]
@@ -98,7 +102,7 @@ def reference(steps: APCGSteps, state: State, z: Array, sets: IndexSets) -> None
         middle = (z + step * x) / (1 + step)
         a = problem.data.predict_one(i, problem.abar(y)) + steps.gamma * (y[i] - middle[i])
         z[:] = middle
-        z[i] = problem.step_one(i, middle[i], a, steps.gamma * (1 / s - 1))
+        z[i] = problem.losses.step_one(i, middle[i], a, steps.gamma * (1 / s - 1))
         x[:] = y + s * (z - middle)
     state.abar[:] = problem.abar(x)
     state.w = state.abar.copy()

@@ -20,18 +20,18 @@ from quartz.arrays import Array
 from quartz.kernels.advance import advance_rows
 from quartz.kernels.arguments import Examples, Model
 from quartz.kernels.compile import specialize
-from quartz.kernels.rows import row_parts
 from quartz.kernels.updates import update_parts
 from quartz.kernels.vectors import lazy_begin
-from quartz.methods.base import MiniBatchSteps, require_l2
+from quartz.methods.base import MiniBatchSteps
+from quartz.methods.requirements import require_l2
+from quartz.methods.state import State
+from quartz.methods.steps import Method
 from quartz.problem import Problem
 from quartz.samplings import IndexSets
-from quartz.solvers.engine import loss_parts
-from quartz.solvers.state import State
 
 
 @dataclass(frozen=True)
-class ASDCA:
+class ASDCA(Method):
     """Accelerated mini-batch SDCA.
 
     Parameters
@@ -63,10 +63,14 @@ class ASDCASteps(MiniBatchSteps):
         self.theta = 0.25 * min(1.0, np.sqrt(c / m), c, (c**2 / m) ** (1 / 3))
         self._kernel = specialize(
             advance_rows,
-            loss_parts(problem)
-            | row_parts(self._rows)
-            | update_parts(option=2, weighted=problem.weights is not None, componentwise=False)
-            | {"coordinate": _u, "add_to": _add, "begin": lazy_begin},
+            {
+                **problem.kernel_parts,
+                **self._view.parts,
+                **update_parts(2, weighted=problem.weights is not None, componentwise=False),
+                "coordinate": _u,
+                "add_to": _add,
+                "begin": lazy_begin,
+            },
         )
 
     def _run(self, state: State, sets: IndexSets) -> None:
@@ -80,7 +84,7 @@ class ASDCASteps(MiniBatchSteps):
             self.theta,
             1.0 - self.theta,
             np.empty(self.batch_size),
-            Examples(self._rows, problem.y, self._weights, state.alpha, ones),
+            Examples(self._view.rows, problem.y, self._weights, state.duals, ones),
             Model(problem.loss, problem.regularizer, vectors, 1.0 / (problem.lam * problem.n)),
         )
         state.w = state.abar + scale * vectors.lag

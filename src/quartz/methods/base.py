@@ -3,26 +3,24 @@
 import numpy as np
 
 from quartz.arrays import Array
-from quartz.certificate import Certificate, PrimalPoint
 from quartz.data import Blocks
-from quartz.kernels.rows import as_rows
+from quartz.methods.plan import Plan
+from quartz.methods.quartz import SampledSteps
+from quartz.methods.requirements import require_smooth, require_step
+from quartz.methods.state import State
+from quartz.methods.steps import Steps
 from quartz.problem import Problem
-from quartz.regularizers import L2
 from quartz.samplings import IndexSets, Nice, Recipe, Sampling
-from quartz.solvers.engine import weights_or_ones
-from quartz.solvers.plan import Plan
-from quartz.solvers.sampled import SampledSteps
-from quartz.solvers.state import State
 
 
 def dual_steps(problem: Problem, sampling: Recipe, rng: np.random.Generator) -> SampledSteps:
     """Option I with w = z: what SDCA does, for any sampling."""
-    require_step("SDCA", problem)
+    require_step(problem, "SDCA", "use ASDCA or SAGA")
     plan = Plan.of(problem, sampling, option=1, primal_step_factor=np.inf)
-    return SampledSteps(plan, rng, 1.0, "compiled", "conjugate")
+    return SampledSteps(plan, rng, "compiled", "conjugate")
 
 
-class WithStepSizes(Sampling):
+class WithStepSizes(Sampling, proven=True):
     """The sets of another sampling, with v as a method's source has it."""
 
     def __init__(self, sampling: Sampling, v: Array) -> None:
@@ -38,7 +36,7 @@ class WithStepSizes(Sampling):
         return self._v
 
 
-class MiniBatchSteps:
+class MiniBatchSteps(Steps):
     """Steps over uniformly random mini-batches, about a pass at a time.
 
     A method of its own writes `_run`, which does one iteration for each set and leaves w, alpha and
@@ -54,9 +52,6 @@ class MiniBatchSteps:
     rng : numpy.random.Generator
     """
 
-    plan = None
-    primal: PrimalPoint = "best"
-
     def __init__(
         self, name: str, problem: Problem, batch_size: int, rng: np.random.Generator
     ) -> None:
@@ -70,7 +65,7 @@ class MiniBatchSteps:
         self._sampling = Nice(batch_size).bind(problem)
         self._rng = rng
         self._sets = max(1, problem.n // batch_size)
-        self._rows, self._weights = as_rows(problem.data.matrix), weights_or_ones(problem)
+        self._view, self._weights = problem.data.kernel_view(), problem.losses.weights_or_ones
         self.batch_size = batch_size
         self.gamma = float(problem.gammas.min())
         norms = problem.data.squared_norms()
@@ -84,10 +79,6 @@ class MiniBatchSteps:
         state.iteration += len(sets)
         state.visited += len(sets.indices)
 
-    def refresh(self, state: State, certificate: Certificate) -> None:
-        """Take over abar from scratch."""
-        state.abar[:] = certificate.abar
-
     def _run(self, state: State, sets: IndexSets) -> None:
         raise NotImplementedError
 
@@ -95,28 +86,3 @@ class MiniBatchSteps:
     def condition(self) -> float:
         """R^2 / (lam gamma), the condition number in the bounds."""
         return self.largest_norm / (self.problem.lam * self.gamma)
-
-
-def require_l2(name: str, problem: Problem) -> None:
-    """Refuse any other regularizer."""
-    if not isinstance(problem.regularizer, L2):
-        raise ValueError(
-            f"{name} is for L2 only, and the problem has {type(problem.regularizer).__name__}. Use "
-            "Quartz, SPDC or SAGA."
-        )
-
-
-def require_smooth(name: str, problem: Problem) -> None:
-    """Refuse a loss with gamma = 0."""
-    if problem.loss.gamma == 0:
-        raise ValueError(
-            f"{name} needs a smooth loss, and {type(problem.loss).__name__} has gamma = 0. Use "
-            "Quartz, or a smoothed variant such as SmoothedHinge."
-        )
-
-
-def require_step(name: str, problem: Problem) -> None:
-    """Refuse a loss without a proximal step."""
-    if not hasattr(problem.loss, "step"):
-        loss = type(problem.loss).__name__
-        raise ValueError(f"{name} needs {loss}.step, which it lacks. Write it, or use ASDCA, SAGA.")

@@ -22,18 +22,18 @@ from typing import Literal
 import numpy as np
 
 from quartz import checks
-from quartz.certificate import Certificate, PrimalPoint
+from quartz.certificate import PrimalPoint
 from quartz.methods.base import WithStepSizes, dual_steps
+from quartz.methods.compiled import CompiledEngine
+from quartz.methods.plan import Plan
+from quartz.methods.state import State
+from quartz.methods.steps import Method, Steps
 from quartz.problem import Problem
 from quartz.samplings import Distributed, IndexSets, Uniform
-from quartz.solvers.engine import CompiledEngine
-from quartz.solvers.plan import Plan
-from quartz.solvers.state import State
-from quartz.solvers.steps import Steps
 
 
 @dataclass(frozen=True)
-class DisDCA:
+class DisDCA(Method):
     """Distributed SDCA on simulated nodes, which own even parts of the examples, in order.
 
     Parameters
@@ -60,10 +60,9 @@ class DisDCA:
         return dual_steps(problem, WithStepSizes(sampling, v), rng)
 
 
-class PracticalRounds:
+class PracticalRounds(Steps):
     """Rounds of the practical variant, about a pass at a time; an iteration is a round."""
 
-    plan = None
     primal: PrimalPoint = "conjugate"
 
     def __init__(
@@ -91,7 +90,3 @@ class PracticalRounds:
             state.iteration += 1
             state.visited += nodes * m
         state.w = self._problem.conjugate_point(state.abar).copy()
-
-    def refresh(self, state: State, certificate: Certificate) -> None:
-        """Take over abar from scratch."""
-        state.abar[:] = certificate.abar

@@ -15,14 +15,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from quartz.methods.base import WithStepSizes, dual_steps
+from quartz.methods.quartz import SampledSteps
+from quartz.methods.steps import Method
 from quartz.problem import Problem
 from quartz.samplings import Nice
 from quartz.samplings.spectral import relative_eigenvalue
-from quartz.solvers.sampled import SampledSteps
 
 
 @dataclass(frozen=True)
-class MiniBatchSDCA:
+class MiniBatchSDCA(Method):
     """Mini-batch SDCA with safe mini-batching.
 
     Parameters

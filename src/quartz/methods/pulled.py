@@ -8,25 +8,25 @@ With xbar^t = x^t + theta (x^t - x^{t-1}) and a random set S of m examples,
 
 For L2 an iteration costs O(nnz): a coordinate of x that is not touched moves towards abar_j, which
 stays, by the factor 1 / (1 + lam tau) in each iteration, and is brought up to date when it is read.
-For any other g `reference` does the work, in NumPy and at O(d) an iteration.
+For any other g, and with an intercept, `reference` does the work, in NumPy at O(d) an iteration.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from quartz.arrays import Array
+from quartz.arrays import Array, IntArray
 from quartz.kernels.arguments import Examples
 from quartz.kernels.compile import specialize
-from quartz.kernels.rows import column, row_parts, row_start
+from quartz.kernels.rows import column, row_start, value
 from quartz.kernels.updates import update, update_parts
-from quartz.methods.base import MiniBatchSteps, require_step
+from quartz.methods.base import MiniBatchSteps
+from quartz.methods.plan import Option
+from quartz.methods.requirements import require_step
+from quartz.methods.state import State
 from quartz.problem import Problem
-from quartz.regularizers import L2
+from quartz.regularizers.base import abilities
 from quartz.samplings import IndexSets
-from quartz.solvers.engine import loss_parts
-from quartz.solvers.plan import Option
-from quartz.solvers.state import State
 
 
 class PulledSteps(MiniBatchSteps):
@@ -53,23 +53,27 @@ class PulledSteps(MiniBatchSteps):
         super().__init__(name, problem, batch_size, rng)
         self._previous = np.empty(0)
         if self.option == 1:
-            require_step(name, problem)
-        self._is_l2 = isinstance(problem.regularizer, L2)
-        if not self._is_l2 and not hasattr(problem.regularizer, "weakened"):
+            require_step(problem, name, "use ASDCA or SAGA")
+        can = abilities(problem.regularizer)
+        # The kernel goes through stored entries only, and an intercept is not stored.
+        self._is_lazy = can.quadratic and not problem.intercept.shared
+        if not can.quadratic and can.weakened is None:
             g = type(problem.regularizer).__name__
             raise ValueError(f"{name} needs {g}.weakened, which it lacks. Write it, or use Quartz.")
         weighted = problem.weights is not None
         self._kernel = specialize(
             pulled_rows,
-            loss_parts(problem)
-            | row_parts(self._rows)
-            | update_parts(self.option, weighted, componentwise=False),
+            {
+                **problem.kernel_parts,
+                **self._view.parts,
+                **update_parts(self.option, weighted, componentwise=False),
+            },
         )
 
     def _run(self, state: State, sets: IndexSets) -> None:
         if not self._previous.size:
             self._previous = state.w.copy()
-        if self._is_l2:
+        if self._is_lazy:
             self._run_lazily(state, sets)
         else:
             reference(self, state, self._previous, sets)
@@ -87,7 +91,11 @@ class PulledSteps(MiniBatchSteps):
             1.0 / (problem.lam * problem.n),
             np.empty(self.batch_size),
             Examples(
-                self._rows, problem.y, self._weights, state.alpha, np.broadcast_to(1.0, problem.n)
+                self._view.rows,
+                problem.y,
+                self._weights,
+                state.duals,
+                np.broadcast_to(1.0, problem.n),
             ),
             problem.loss,
             _Vectors(state.w, self._previous, last, state.abar),
@@ -103,13 +111,13 @@ def reference(steps: PulledSteps, state: State, previous: Array, sets: IndexSets
         look_ahead = x + steps.theta * (x - previous)
         change = np.zeros_like(x)
         for i in sets[t]:
-            old = state.alpha[i]
+            old = state.duals[i]
             prediction = data.predict_one(i, look_ahead)
             if steps.option == 1:
-                state.alpha[i] = problem.step_one(i, old, prediction, 1.0 / steps.sigma)
+                state.duals[i] = problem.losses.step_one(i, old, prediction, 1.0 / steps.sigma)
             else:
-                state.alpha[i] = -problem.gradient_one(i, prediction)
-            data.accumulate(i, state.alpha[i] - old, change)
+                state.duals[i] = -problem.losses.gradient_one(i, prediction)
+            data.accumulate(i, state.duals[i] - old, change)
         previous[:] = x
         pull = problem.lam * state.abar + change / steps.batch_size
         x[:] = proximal.conjugate_point((x / tau + pull) / proximal.lam)
@@ -121,7 +129,7 @@ class _Vectors(NamedTuple):
 
     x: Array
     previous: Array
-    last: Array
+    last: IntArray
     abar: Array
 
 
@@ -152,7 +160,7 @@ def pulled_rows(
                 j = column(rows, position, start)
                 _catch_up(vectors, j, t, log_shrink)
                 x = vectors.x[j]
-                a += rows.values[position] * (x + theta * (x - vectors.previous[j]))
+                a += value(rows, position) * (x + theta * (x - vectors.previous[j]))
                 position += one
             pending[k - first] = update(loss, alpha[i], a, y[i], weights[i], q, 1.0, 1.0)
         for k in range(first, after):
@@ -164,7 +172,7 @@ def pulled_rows(
             while position < stop:
                 j = column(rows, position, start)
                 _catch_up(vectors, j, t + 1, log_shrink)  # before abar_j changes
-                delta = rows.values[position] * change
+                delta = value(rows, position) * change
                 vectors.x[j] += primal_step * delta
                 vectors.abar[j] += inverse * delta
                 position += one

@@ -23,11 +23,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from quartz.methods.pulled import PulledSteps
+from quartz.methods.steps import Method
 from quartz.problem import Problem
 
 
 @dataclass(frozen=True)
-class SAGA:
+class SAGA(Method):
     """SAGA with the source's step size."""
 
     def steps(self, problem: Problem, rng: np.random.Generator) -> "SAGASteps":

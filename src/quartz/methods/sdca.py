@@ -5,13 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from quartz.methods.base import dual_steps
+from quartz.methods.quartz import SampledSteps
+from quartz.methods.steps import Method
 from quartz.problem import Problem
 from quartz.samplings import Importance, Uniform
-from quartz.solvers.sampled import SampledSteps
 
 
 @dataclass(frozen=True)
-class ProxSDCA:
+class ProxSDCA(Method):
     """Prox-SDCA (Shalev-Shwartz and Zhang, 2012): uniform serial sampling."""
 
     def steps(self, problem: Problem, rng: np.random.Generator) -> SampledSteps:
@@ -20,7 +21,7 @@ class ProxSDCA:
 
 
 @dataclass(frozen=True)
-class IproxSDCA:
+class IproxSDCA(Method):
     """Iprox-SDCA (Zhao and Zhang, 2015): p_i in proportion to 1 + ||A_i||^2 / (lam gamma_i n)."""
 
     def steps(self, problem: Problem, rng: np.random.Generator) -> SampledSteps:

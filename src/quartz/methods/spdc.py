@@ -16,11 +16,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from quartz.methods.pulled import PulledSteps
+from quartz.methods.steps import Method
 from quartz.problem import Problem
 
 
 @dataclass(frozen=True)
-class SPDC:
+class SPDC(Method):
     """Stochastic primal-dual coordinate method.
 
     Parameters

@@ -1,4 +1,4 @@
-"""What a regularizer must give.
+"""What a regularizer must give, and what it may.
 
 A regularizer is a NamedTuple of parameters with plain functions; g must be 1-strongly convex
 [ass:reg], so that g* is finite and smooth everywhere.
@@ -9,51 +9,73 @@ Required
     conjugate_gradient(u)  grad g*(u), the maximizing w
 Optional
     separable              True if g is a sum over coordinates (default False)
+    quadratic              True if g = ||.||^2 / 2; for Newton steps and centred rows
     weakened(t)            for 0 < t <= 1 the regularizer t h + ||.||^2 / 2, where
                            g = h + ||.||^2 / 2; acceleration needs it
+    vanishes_at(slope)     the least lam for which w = 0 is optimal, where `slope` is the gradient
+                           of the mean loss at w = 0; for paths, which begin there
     validate()             raises ValueError on bad parameters
 
 The functions of a separable g act on one coordinate, and elementwise on a vector: the caller sums.
 Those of any other g take the whole vector, and value and conjugate return a number.
+
+:func:`abilities` is the only place that looks which of the optional parts a regularizer has.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
-from quartz.arrays import Floats
+from quartz.arrays import Array, Floats
 
 
 class Regularizer(Protocol):
     """The required part of a regularizer; the module docstring lists the optional one."""
 
-    def value(self, w: Floats) -> Floats:
+    def value(self, w: Any) -> Floats:
         """g(w)."""
         ...
 
-    def conjugate(self, u: Floats) -> Floats:
+    def conjugate(self, u: Any) -> Floats:
         """g*(u)."""
         ...
 
-    def conjugate_gradient(self, u: Floats) -> Floats:
+    def conjugate_gradient(self, u: Any) -> Any:
         """Grad g*(u)."""
         ...
 
 
-def is_separable(regularizer: Regularizer) -> bool:
-    """Tell whether g is a sum over coordinates."""
-    return bool(getattr(regularizer, "separable", False))
+@dataclass(frozen=True)
+class Abilities:
+    """What a regularizer can do; see the module docstring."""
+
+    separable: bool
+    quadratic: bool
+    weakened: Callable[[float], Regularizer] | None
+    vanishes_at: Callable[[Array], float] | None
 
 
-def weakened(regularizer: Any, t: float) -> Regularizer:
+def abilities(regularizer: Any) -> Abilities:
+    """Look which optional parts a regularizer has."""
+    return Abilities(
+        separable=bool(getattr(regularizer, "separable", False)),
+        quadratic=bool(getattr(regularizer, "quadratic", False)),
+        weakened=getattr(regularizer, "weakened", None),
+        vanishes_at=getattr(regularizer, "vanishes_at", None),
+    )
+
+
+def weakened(regularizer: Regularizer, t: float) -> Regularizer:
     """Return t h + ||.||^2 / 2, where g = h + ||.||^2 / 2."""
-    if not hasattr(regularizer, "weakened"):
+    function = abilities(regularizer).weakened
+    if function is None:
         raise ValueError(
             f"Acceleration needs {type(regularizer).__name__}.weakened, which it lacks. Write it "
-            '(see quartz.regularizers.base), or use acceleration="off".'
+            "(see quartz.regularizers.base), or use a method without acceleration."
         )
-    weaker: Regularizer = regularizer.weakened(t)
-    return weaker
+    return function(t)
 
 
 def validate(regularizer: Any) -> None:
@@ -69,11 +91,11 @@ def validate(regularizer: Any) -> None:
         regularizer.validate()
 
 
-def value(regularizer: Regularizer, w: Floats) -> float:
+def value(regularizer: Regularizer, w: Array) -> float:
     """g(w)."""
     return float(np.sum(regularizer.value(w)))
 
 
-def conjugate(regularizer: Regularizer, u: Floats) -> float:
+def conjugate(regularizer: Regularizer, u: Array) -> float:
     """g*(u)."""
     return float(np.sum(regularizer.conjugate(u)))

@@ -7,7 +7,7 @@ import numpy as np
 
 from quartz.arrays import Array
 from quartz.laws import broken, raise_if_broken
-from quartz.regularizers.base import conjugate, is_separable, validate, value
+from quartz.regularizers.base import abilities, conjugate, validate, value
 
 
 def check_regularizer(regularizer: Any, d: int = 6, trials: int = 100, seed: int = 0) -> None:
@@ -16,7 +16,8 @@ def check_regularizer(regularizer: Any, d: int = 6, trials: int = 100, seed: int
     The laws: conjugate_gradient is the numeric gradient of conjugate; Fenchel-Young holds with
     equality at w = grad g*(u), which makes conjugate the supremum; a separable g works elementwise;
     weakened, if there is one, is t g + (1 - t) ||.||^2 / 2; and g is 1-strongly convex [ass:reg],
-    that is, g rises by ||w' - w||^2 / 2 above its tangent and grad g* is 1-Lipschitz.
+    that is, g rises by ||w' - w||^2 / 2 above its tangent and grad g* is 1-Lipschitz; and
+    vanishes_at, if there is one, is the least lam for which w = 0 is optimal.
 
     Parameters
     ----------
@@ -44,6 +45,7 @@ def check_regularizer(regularizer: Any, d: int = 6, trials: int = 100, seed: int
 
 
 def _violations(g: Any, d: int, trials: int, rng: np.random.Generator) -> Iterator[str]:
+    can = abilities(g)
     for _ in range(trials):
         scale = 10.0 ** rng.integers(-1, 2)
         u, other = scale * rng.normal(size=(2, d))
@@ -52,10 +54,12 @@ def _violations(g: Any, d: int, trials: int, rng: np.random.Generator) -> Iterat
         yield from _fenchel_young(g, u, w)
         yield from _strong_convexity(g, u, w, other)
         yield from _fenchel_young_anywhere(g, u, scale * rng.normal(size=d))
-        if is_separable(g):
+        if can.separable:
             yield from _elementwise(g, u)
-        if hasattr(g, "weakened"):
+        if can.weakened is not None:
             yield from _weakened(g, w, rng.uniform(0.01, 1.0))
+        if can.vanishes_at is not None:
+            yield from _vanishes(g, u)
 
 
 def _derivative(g: Any, u: Array, w: Array, direction: Array) -> list[str]:
@@ -96,6 +100,18 @@ def _weakened(g: Any, w: Array, t: float) -> list[str]:
     error = abs(value(g.weakened(t), w) - expected)
     law = "weakened(t) is t g + (1 - t) ||.||^2 / 2"
     return broken(law, error, 1e-9 * max(1.0, abs(expected)), f"w={w}, t={t}")
+
+
+def _vanishes(g: Any, slope: Array) -> Iterator[str]:
+    """w = 0 minimizes <slope, w> + lam g(w) from that lam on, and not before."""
+    lam = g.vanishes_at(slope)
+    if not 0 < lam < np.inf:
+        return
+    law = "w = 0 is optimal from vanishes_at(slope) on"
+    above = float(np.abs(g.conjugate_gradient(-slope / (lam * (1 + 1e-9)))).max())
+    yield from broken(law, above, 1e-8 * float(np.abs(slope).max()) / lam, f"slope={slope}")
+    below = float(np.abs(g.conjugate_gradient(-slope / (lam * 0.99))).max())
+    yield from broken(law, 0.0 if below > 0 else np.inf, 0.0, f"slope={slope}")
 
 
 def _strong_convexity(g: Any, u: Array, w: Array, other: Array) -> Iterator[str]:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from quartz import checks
-from quartz.arrays import Floats
+from quartz.arrays import Array, Floats
 
 
 class ElasticNet(NamedTuple):
@@ -41,3 +41,12 @@ class ElasticNet(NamedTuple):
     def weakened(self, t: float) -> "ElasticNet":
         """Weigh the 1-norm by t mu."""
         return ElasticNet(t * self.mu)
+
+    def vanishes_at(self, slope: Array) -> float:
+        """max_j |slope_j| / mu; infinite where the 1-norm is next to nothing."""
+        return float(np.abs(slope).max()) / self.mu if counts(self.mu) else np.inf
+
+
+def counts(mu: float) -> bool:
+    """Whether a norm of that weight is more than a hundredth beside ||.||^2 / 2."""
+    return mu > 0.01 * (1 + mu)

@@ -6,6 +6,7 @@ import numpy as np
 
 from quartz import checks
 from quartz.arrays import Array, IntArray
+from quartz.regularizers.elastic_net import counts
 
 
 class GroupL2(NamedTuple):
@@ -31,11 +32,11 @@ class GroupL2(NamedTuple):
             )
         checks.partition("groups", self.groups)
 
-    def value(self, w: Array) -> Array:
+    def value(self, w: Array) -> float:
         """g(w)."""
         return 0.5 * np.sum(w * w) + self.mu * np.sum(_norms(self.groups, w))
 
-    def conjugate(self, u: Array) -> Array:
+    def conjugate(self, u: Array) -> float:
         """sum_G max(||u_G|| - mu, 0)^2 / 2."""
         return 0.5 * np.sum(np.maximum(_norms(self.groups, u) - self.mu, 0.0) ** 2)
 
@@ -48,6 +49,10 @@ class GroupL2(NamedTuple):
     def weakened(self, t: float) -> "GroupL2":
         """Weigh the norms of the groups by t mu."""
         return GroupL2(self.groups, t * self.mu)
+
+    def vanishes_at(self, slope: Array) -> float:
+        """max_G ||slope_G|| / mu; infinite where the norms are next to nothing."""
+        return float(_norms(self.groups, slope).max()) / self.mu if counts(self.mu) else np.inf
 
 
 def _norms(groups: IntArray, w: Array) -> Array:

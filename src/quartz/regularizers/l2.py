@@ -16,6 +16,11 @@ class L2(NamedTuple):
         """A sum over coordinates."""
         return True
 
+    @property
+    def quadratic(self) -> bool:
+        """It is ||.||^2 / 2."""
+        return True
+
     def value(self, w: Floats) -> Floats:
         """w_j^2 / 2."""
         return 0.5 * w * w

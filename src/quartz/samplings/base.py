@@ -14,7 +14,7 @@ generic ESO bound holds for any sampling.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -65,6 +65,7 @@ class IndexSets:
             )
 
 
+@runtime_checkable
 class Recipe(Protocol):
     """Anything that gives a sampling for a problem."""
 
@@ -82,10 +83,18 @@ class Sampling(ABC):
         p_i = P(i in S), all positive.
     max_size : int
         The largest possible |S|.
+    proven : bool
+        Whether its sets and its v need no check at run time: a proof and tests stand behind them.
+        A class says so of itself, ``class Nice(Sampling, proven=True)``; it is not inherited.
     """
 
     probabilities: Array
     max_size: int
+    proven: ClassVar[bool] = False
+
+    def __init_subclass__(cls, proven: bool = False) -> None:
+        super().__init_subclass__()
+        cls.proven = proven
 
     @property
     def n(self) -> int:
@@ -96,11 +105,6 @@ class Sampling(ABC):
     def expected_size(self) -> float:
         """E|S| = sum_i p_i."""
         return float(np.sum(self.probabilities))
-
-    @property
-    def is_users_own(self) -> bool:
-        """Whether its sets and its v are yet to be trusted."""
-        return not type(self).__module__.startswith("quartz.")
 
     @abstractmethod
     def draw(self, rng: np.random.Generator, k: int) -> IndexSets:

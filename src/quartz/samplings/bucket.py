@@ -56,7 +56,7 @@ class Bucket:
         return best
 
 
-class BucketSampling(GroupSampling):
+class BucketSampling(GroupSampling, proven=True):
     """Bucket sampling with given groups and probabilities.
 
     Parameters

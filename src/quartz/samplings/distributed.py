@@ -41,7 +41,7 @@ class Distributed:
         return DistributedSampling(parts, self.batch_size, self.spectral)
 
 
-class DistributedSampling(SpectralSampling):
+class DistributedSampling(SpectralSampling, proven=True):
     """Distributed sampling with given parts, equal or not.
 
     Parameters

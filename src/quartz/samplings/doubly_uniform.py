@@ -34,7 +34,7 @@ class DoublyUniform:
         return DoublyUniformSampling(problem.n, self.size_probabilities, self.spectral)
 
 
-class DoublyUniformSampling(SpectralSampling):
+class DoublyUniformSampling(SpectralSampling, proven=True):
     """Doubly uniform sampling of n examples; see :class:`DoublyUniform`."""
 
     def __init__(self, n: int, size_probabilities: Mapping[int, float], spectral: bool) -> None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from quartz.arrays import Array, IntArray
+from quartz.arrays import Array, IntArray, Mask
 from quartz.samplings.base import IndexSets
 
 
@@ -61,7 +61,7 @@ def _distinct_keys(
     return finished[0] if len(finished) == 1 else np.sort(np.concatenate([keys, *finished]))
 
 
-def _complement_keys(keys: IntArray, populations: IntArray, large: Array, stride: int) -> IntArray:
+def _complement_keys(keys: IntArray, populations: IntArray, large: Mask, stride: int) -> IntArray:
     """Replace the subsets of the groups in `large` by their complements."""
     owner = keys // stride
     flip = large[owner]

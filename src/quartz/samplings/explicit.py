@@ -12,7 +12,7 @@ from quartz.samplings.base import IndexSets, Sampling
 from quartz.samplings.spectral import SpectralSampling
 
 
-class Explicit(SpectralSampling):
+class Explicit(SpectralSampling, proven=True):
     """S is one of the given sets; any distribution on few sets can be written so.
 
     The ESO is the generic bound, scaled down until it is tight for the true distribution.
@@ -39,7 +39,8 @@ class Explicit(SpectralSampling):
         self._sizes = np.array([members.size for members in self._sets])
         self._members = np.concatenate(self._sets)
         self._starts = np.cumsum(self._sizes) - self._sizes
-        self.probabilities = np.bincount(self._members, np.repeat(self._shares, self._sizes))
+        weights = np.repeat(self._shares, self._sizes)
+        self.probabilities = np.bincount(self._members, weights).astype(np.float64)
         missing = np.flatnonzero(self.probabilities == 0)
         if missing.size or not self._members.size:
             example = missing[0] if missing.size else 0

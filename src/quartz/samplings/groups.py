@@ -9,7 +9,7 @@ from quartz.samplings.base import IndexSets, Sampling
 from quartz.samplings.draws import pick_from_groups
 
 
-class GroupSampling(Sampling):
+class GroupSampling(Sampling, proven=True):
     """Pick one example from each group, the groups independently.
 
     Parameters
@@ -47,8 +47,7 @@ class GroupSampling(Sampling):
 
 def group_totals(labels: IntArray, values: Array) -> Array:
     """Sum of the values of each group, given back to every member."""
-    totals: Array = np.bincount(labels, values)[labels]
-    return totals
+    return np.bincount(labels, values).astype(np.float64)[labels]
 
 
 def _cumulative(labels: IntArray, probabilities: Array) -> Array:

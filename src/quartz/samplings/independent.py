@@ -13,7 +13,7 @@ from quartz.samplings.draws import random_subsets
 from quartz.samplings.spectral import SpectralSampling
 
 
-class Independent(SpectralSampling):
+class Independent(SpectralSampling, proven=True):
     """Example i is in S with its own probability p_i, independently of the others.
 
     Parameters

@@ -42,7 +42,7 @@ class FullBatch:
         return NiceSampling(problem.n, problem.n, self.spectral)
 
 
-class NiceSampling(DoublyUniformSampling):
+class NiceSampling(DoublyUniformSampling, proven=True):
     """tau-nice sampling of n examples: doubly uniform with one size, whose ESO is [prop-ESO]."""
 
     def __init__(self, n: int, batch_size: int, spectral: bool = False) -> None:

@@ -29,7 +29,7 @@ class Product:
 
     def bind(self, problem: Problem) -> "ProductSampling":
         """Return the sampling; its `eso` checks that the groups are separable."""
-        if problem.intercept is not None:
+        if problem.intercept.shared:
             raise ValueError(
                 "Product sampling needs groups that share no feature, and all examples share the "
                 "intercept. Use Nice(batch_size=...) or Bucket(groups=...)."
@@ -54,7 +54,7 @@ class Product:
         return pack(sizes.astype(np.float64), int(count))[components]  # type: ignore[arg-type]
 
 
-class ProductSampling(GroupSampling):
+class ProductSampling(GroupSampling, proven=True):
     """Product sampling with given groups; p_i = 1 / size of i's group [a-pips]."""
 
     def __init__(self, groups: Sequence[Any] | IntArray) -> None:

@@ -12,7 +12,7 @@ from quartz.problem import Problem
 from quartz.samplings.groups import GroupSampling
 
 
-class Serial(GroupSampling):
+class Serial(GroupSampling, proven=True):
     """|S| = 1, with any probabilities [l-serialv].
 
     Parameters

@@ -22,7 +22,7 @@ _MARGIN = 1 + 1e-6
 """Lanczos approaches the eigenvalue from below, to a relative 1e-8: stay above it."""
 
 
-class SpectralSampling(Sampling):
+class SpectralSampling(Sampling, proven=True):
     """A sampling that can tighten the bound that sparsity gives by the spectral one."""
 
     spectral: bool

@@ -18,7 +18,7 @@ from quartz.theory.rate import leading_term
 from quartz.theory.speedup import nice_largest_v
 
 
-def proximal_strength(v: Array, lam: float, gamma: Floats, n: int) -> float:
+def proximal_strength(v: Array, lam: float, gamma: Array | float, n: int) -> float:
     """kappa with lam + kappa = max(lam, max_i v_i / (gamma_i n)), the choice of the bounds below.
 
     With it 1/theta_kappa is at most twice max_i 1/p_i.
@@ -33,7 +33,7 @@ def accelerated_gap(lam: float, kappa: float, initial: float, k: Floats) -> Floa
 
 
 def accelerated_leading_term(
-    p: Array, v: Array, lam: float, gamma: Floats, n: int, kappa: float | None = None
+    p: Array, v: Array, lam: float, gamma: Array | float, n: int, kappa: float | None = None
 ) -> float:
     """max_i (1/p_i)(1 + v_i / ((lam + kappa) gamma_i n)) sqrt((lam + kappa) / lam).
 

@@ -7,7 +7,7 @@ from quartz.arrays import Array, Floats
 from quartz.problem import condition_numbers
 
 
-def theta(p: Array, v: Array, lam: float, gamma: Floats, n: int) -> float:
+def theta(p: Array, v: Array, lam: float, gamma: Array | float, n: int) -> float:
     """min_i p_i lam gamma_i n / (v_i + lam gamma_i n) [a-theta].
 
     Parameters
@@ -27,7 +27,7 @@ def theta(p: Array, v: Array, lam: float, gamma: Floats, n: int) -> float:
     return 1 / leading_term(p, v, lam, gamma, n)
 
 
-def leading_term(p: Array, v: Array, lam: float, gamma: Floats, n: int) -> float:
+def leading_term(p: Array, v: Array, lam: float, gamma: Array | float, n: int) -> float:
     """max_i (1/p_i + v_i / (p_i lam gamma_i n)), the factor of the log in [eq:complexity-intro].
 
     For the sampling of a plan this is T(tau) or T(c, tau) of the data at hand [a-Tctau].

@@ -1,0 +1,77 @@
+"""What steps cost: the one model of running times, read by every choice between methods.
+
+A rough model of one core: nanoseconds for each operation that matters. Choices need ratios only,
+so that a faster machine changes little. `python -m benchmarks.costs` measures all constants again
+and prints them beside these.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from quartz.data import Blocks
+
+
+class Nanoseconds(NamedTuple):
+    """Times of single operations on one core."""
+
+    step: float = 40.0  # a coordinate step, without its row
+    iterated_step: float = 60.0  # more for a loss whose step iterates, such as logistic
+    step_nonzero: float = 3.5  # each entry of a row in random order: read twice, written once
+    swept_nonzero: float = 0.8  # each entry of a row in order, in a product with X or X'
+    swept_example: float = 100.0  # vector operations of a Newton step, for each example
+    outer_product: float = 1.0  # one product of two entries in a sparse Gram matrix
+    blas_operation: float = 0.05  # one multiplication or addition in a dense product
+
+
+COSTS = Nanoseconds()
+
+MOST_FEATURES = 5000  # beyond it a d x d matrix is out of proportion
+ROOTS = 4.0  # an accelerated run takes about this many times the square root of the plain passes
+
+
+class NewtonWork(NamedTuple):
+    """Work that Newton's method is expected to do once it starts near the solution."""
+
+    steps: float = 4.0
+    hessians: float = 1.5  # whole ones; later steps update what has changed
+
+
+EXPECTED = NewtonWork()
+EXPECTED_FOR_QUADRATIC = NewtonWork(steps=2.0, hessians=1.0)  # no other loss is so sure
+
+
+def epoch(data: Blocks, iterated: bool) -> float:
+    """One pass of coordinate steps in random order, in nanoseconds."""
+    step = COSTS.step + COSTS.iterated_step * iterated
+    return step * data.n + COSTS.step_nonzero * data.storage.nonzeros
+
+
+def hessian(data: Blocks) -> float:
+    """One weighted Gram matrix of all rows, in nanoseconds."""
+    n, d = data.storage.shape
+    if data.storage.gram_by_blas:
+        return 2 * COSTS.blas_operation * n * d**2
+    products = np.sum(np.square(data.storage.row_lengths(), dtype=np.float64))
+    return float(COSTS.outer_product / 2 * products)
+
+
+def newton_step(data: Blocks) -> float:
+    """A Newton step without its Hessian, in nanoseconds."""
+    n, d = data.storage.shape
+    products = 2 * COSTS.swept_nonzero * data.storage.nonzeros
+    return COSTS.swept_example * n + products + COSTS.blas_operation * d**3 / 3
+
+
+def newton_passes(data: Blocks, quadratic: bool, iterated: bool) -> float:
+    """Newton steps to the end, as a number of passes of coordinate steps."""
+    if data.features > MOST_FEATURES:
+        return np.inf
+    work = EXPECTED_FOR_QUADRATIC if quadratic else EXPECTED
+    total = work.hessians * hessian(data) + work.steps * newton_step(data)
+    return total / epoch(data, iterated)
+
+
+def accelerated_passes(plain: float) -> float:
+    """Passes of an accelerated run, where plain steps would take so many."""
+    return ROOTS * float(np.sqrt(plain))

@@ -1,0 +1,180 @@
+"""A storage of sparse rows."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from quartz import checks
+from quartz.arrays import AnyArray, Array, IntArray, SparseMatrix
+from quartz.data.dense import CACHE_LINE, GRAM_ROWS, LONG_ROW
+from quartz.data.storage import Storage, pattern
+from quartz.kernels import passes
+from quartz.kernels.compile import specialize
+from quartz.kernels.placeholder import Parts, Position
+from quartz.kernels.prefetch import prefetch_element
+
+MANY = 200_000  # entries, above which one compiled check is quicker than NumPy's several
+SHORT_ROW = 24  # entries, up to which a row is fetched without a loop
+BLAS_SHARE = 0.08  # share of d^2 products of a row's entries, above which BLAS's d^2 are cheaper
+
+
+class CsrRows(NamedTuple):
+    """Arrays of a CSR matrix, its indices viewed as unsigned."""
+
+    starts: AnyArray
+    columns: AnyArray
+    values: AnyArray
+
+
+class CsrStorage(Storage):
+    """Rows of a canonical CSR matrix in float32 or float64: sorted, no duplicates, no zeros.
+
+    Parameters
+    ----------
+    X : sparse matrix
+        Not copied if it has that form already; int64 indices stay int64.
+    """
+
+    def __init__(self, X: Any) -> None:
+        X = _canonical(X)
+        self.matrix: SparseMatrix = X
+        self.shape = X.shape
+        self.rows = CsrRows(_unsigned(X.indptr), _unsigned(X.indices), X.data)
+        self.parts = PARTS
+
+    @property
+    def nonzeros(self) -> int:
+        """Stored entries, none of which is 0."""
+        return int(self.matrix.nnz)
+
+    def row(self, i: int) -> tuple[IntArray | slice, AnyArray]:
+        start, stop = self.matrix.indptr[i], self.matrix.indptr[i + 1]
+        return self.matrix.indices[start:stop], self.matrix.data[start:stop]
+
+    def row_lengths(self) -> IntArray:
+        return np.diff(self.matrix.indptr)
+
+    def take(self, examples: IntArray) -> Any:
+        return self.matrix[examples]
+
+    def dense(self) -> Array:
+        return np.asarray(self.matrix.toarray()).astype(np.float64)
+
+    def support(self) -> Any:
+        return pattern(self.matrix)
+
+    def multiply(self, x: Array) -> Array:
+        if self.matrix.dtype == np.float64:
+            return np.asarray(self.matrix @ x)
+        return super().multiply(x)  # SciPy would copy float32 data to float64
+
+    def multiply_transposed(self, x: Array) -> Array:
+        if self.matrix.dtype == np.float64:
+            return np.asarray(self.matrix.T @ x)
+        return super().multiply_transposed(x)
+
+    def add_gram(self, examples: IntArray, weights: Array, out: Array) -> None:
+        if not self.gram_by_blas:
+            super().add_gram(examples, weights, out)
+            return
+        for start in range(0, len(examples), GRAM_ROWS):
+            part = slice(start, start + GRAM_ROWS)
+            rows = np.zeros((len(examples[part]), self.shape[1]))
+            passes.scatter(self.rows, self.parts, examples[part], rows)
+            out += rows.T @ (weights[part, None] * rows)
+
+    @property
+    def gram_by_blas(self) -> bool:
+        """Where rows are rather full."""
+        products = float(np.sum(np.square(self.row_lengths(), dtype=np.float64)))
+        return products > BLAS_SHARE * self.shape[0] * self.shape[1] ** 2
+
+
+def _canonical(X: Any) -> Any:
+    checks.check_dimensions(X)
+    X = sp.csr_array(X)  # shares the arrays of a csr_matrix
+    if not all(part.flags.writeable for part in (X.data, X.indices, X.indptr)):
+        X = sp.csr_array(
+            (checks.unlocked(X.data), checks.unlocked(X.indices), checks.unlocked(X.indptr)),
+            X.shape,
+        )
+    if X.dtype not in (np.float32, np.float64):
+        X = X.astype(checks.float_dtype(X.dtype))
+    checks.check_shape(X.shape)
+    if _has_usual_indices(X) and X.nnz > MANY and _is_canonical(X):
+        return X
+    if X.nnz and not 0 <= X.indices.min() <= X.indices.max() < X.shape[1]:
+        raise ValueError(
+            f"X is malformed: its column indices run from {X.indices.min()} to "
+            f"{X.indices.max()}, but it has {X.shape[1]} columns. Check how it was built."
+        )
+    if not _has_usual_indices(X):
+        indices, indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+        X = sp.csr_array((X.data, indices, indptr), X.shape)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    if np.count_nonzero(X.data) < X.nnz:
+        X = X.copy()
+        X.eliminate_zeros()
+    bad = checks.not_finite(X.data)
+    if bad.size:
+        i = int(np.searchsorted(X.indptr, bad[0], side="right")) - 1
+        checks.refuse_not_finite(i, int(X.indices[bad[0]]), X.data[bad[0]])
+    return X
+
+
+def _has_usual_indices(X: SparseMatrix) -> bool:
+    usual = (np.int32, np.int64)
+    return X.indices.dtype in usual and X.indptr.dtype in usual
+
+
+def _is_canonical(X: SparseMatrix) -> bool:
+    return bool(specialize(_canonical_rows, {})(X.indptr, X.indices, X.data, X.shape[1]))
+
+
+def _canonical_rows(indptr: IntArray, indices: IntArray, data: Array, width: int) -> bool:
+    """Whether columns are sorted, in range and without duplicates, and entries finite and not 0."""
+    for i in range(indptr.size - 1):
+        if indptr[i] > indptr[i + 1]:
+            return False
+        previous = -1
+        for k in range(indptr[i], indptr[i + 1]):
+            if not previous < indices[k] < width or data[k] == 0 or not np.isfinite(data[k]):
+                return False
+            previous = indices[k]
+    return True
+
+
+def _unsigned(indices: AnyArray) -> AnyArray:
+    return indices.view(np.uint32 if indices.dtype == np.int32 else np.uint64)
+
+
+def _start(rows: CsrRows, i: Position) -> Position:
+    return np.uint64(rows.starts[i])
+
+
+def _column(rows: CsrRows, k: Position, start: Position) -> Position:
+    return np.uint64(rows.columns[k])
+
+
+def _value(rows: CsrRows, k: Position) -> float:
+    return rows.values[k]
+
+
+def _prefetch(rows: CsrRows, i: Position) -> None:
+    start, end = np.int64(rows.starts[i]), np.int64(rows.starts[i + np.uint64(1)]) - 1
+    prefetch_element(rows.columns, start)
+    prefetch_element(rows.values, start)
+    if end > start:  # a short row spans two cache lines or three
+        prefetch_element(rows.columns, end)
+        prefetch_element(rows.values, end)
+        prefetch_element(rows.values, (start + end) // 2)
+    if end > start + SHORT_ROW:
+        for k in range(start + CACHE_LINE, min(end, start + LONG_ROW), CACHE_LINE):
+            prefetch_element(rows.columns, k)
+            prefetch_element(rows.values, k)
+
+
+PARTS: Parts = {"row_start": _start, "column": _column, "value": _value, "prefetch_row": _prefetch}

@@ -1,0 +1,152 @@
+"""What an estimator's parameters and its data come to: problems, and how they are solved."""
+
+import sys
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from threading import Event
+from typing import Any, TypeVar
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from quartz.arrays import Array
+from quartz.estimators.names import Penalty
+from quartz.estimators.threads import in_threads
+from quartz.methods import Method
+from quartz.problem import Problem
+from quartz.regularizers.base import abilities
+from quartz.run import Result, solve
+from quartz.run.start import AnyStart
+from quartz.samplings import Recipe
+
+Attributes = dict[str, Any]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What all runs of one fit, path or search have in common.
+
+    Attributes
+    ----------
+    name : str
+        Of the estimator, for messages.
+    method, tol, max_passes, seed
+        As of `solve`.
+    ends : float
+        When to stop, by `time.perf_counter`.
+    n_jobs : int or None
+        Threads.
+    verbose : bool
+    stop : threading.Event
+        Ends all runs.
+    """
+
+    name: str
+    method: Method | Recipe
+    tol: float
+    max_passes: float
+    seed: int
+    ends: float
+    n_jobs: int | None
+    verbose: bool
+    stop: Event = field(default_factory=Event)
+
+    def solve(self, problem: Problem, start: AnyStart = None, **options: Any) -> Result:
+        """Solve one problem."""
+        return solve(
+            problem,
+            self.method,
+            tol=self.tol,
+            max_passes=self.max_passes,
+            max_seconds=max(0.0, self.ends - time.perf_counter()),
+            start=start,
+            seed=self.seed,
+            stop=self.stop,
+            **options,
+        )
+
+    def in_threads(self, tasks: Sequence[Callable[[], T]], shown: bool = False) -> list[T]:
+        """What the tasks return; Ctrl-C sets `stop` and lets them end."""
+        return in_threads(tasks, self.n_jobs, self.stop, shown)
+
+    def are_over(self) -> bool:
+        """Whether Ctrl-C or the time has ended all."""
+        return self.stop.is_set() or time.perf_counter() > self.ends
+
+    def warn(self, results: list[Result]) -> None:
+        """Tell if a certificate misses `tol`."""
+        missed = [r for r in results if not r.certificate.relative_gap <= self.tol]
+        if not missed:
+            return
+        worst = max(missed, key=lambda result: result.certificate.relative_gap)
+        which = f" in {len(missed)} of {len(results)} problems" if len(results) > 1 else ""
+        warn_user(
+            f"{self.name}: the certified relative duality gap "
+            f"{worst.certificate.relative_gap:.1e} misses tol={self.tol:g}{which} "
+            f"({worst.status.value} after {worst.trace.passes[-1]:.4g} passes). Raise max_passes="
+            f"{self.max_passes:g} or max_seconds, loosen tol, scale the features, or raise alpha.",
+            ConvergenceWarning,
+        )
+
+
+@dataclass(frozen=True)
+class Training:
+    """The problems that `fit` solves, one or one for each output.
+
+    Attributes
+    ----------
+    problems : list of Problem
+    penalty : Penalty
+        lam of the problems is its share of alpha.
+    conditions : Conditions
+    fitted : callable
+        Gives the attributes of a fitted estimator, such as `coef_`, for a point w of each problem.
+    """
+
+    problems: list[Problem]
+    penalty: Penalty
+    conditions: Conditions
+    fitted: Callable[[list[Array]], Attributes]
+
+    def at(self, problem: Problem, alpha: float) -> Problem:
+        """One of the problems with another alpha, on the same data."""
+        return problem.with_lam(alpha * self.penalty.share)
+
+    def largest_alpha(self) -> float:
+        """From which on all models are 0 (penalties with corners), or nearly so."""
+        return max(_largest_lam(problem) for problem in self.problems) / self.penalty.share
+
+
+def stacked_coefficients(problems: list[Problem], points: list[Array]) -> tuple[Array, Array]:
+    """The coefficients with a row for each output of all problems, and the intercepts."""
+    rows, intercepts = [], []
+    for problem, w in zip(problems, points, strict=True):
+        coefficients, b = problem.coefficients(w)
+        rows.append(coefficients.reshape(-1, problem.data.m).T)
+        intercepts.append(np.broadcast_to(b, problem.data.m))
+    return np.vstack(rows), np.concatenate(intercepts)
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn where the user's code called ours, perhaps through scikit-learn."""
+    frame, level = sys._getframe(), 0
+    while frame.f_back and frame.f_globals["__name__"].split(".")[0] in ("quartz", "sklearn"):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level + 1)
+
+
+def _largest_lam(problem: Problem) -> float:
+    """Where w = 0 is optimal, or else the mean of ||A_i||^2 / gamma.
+
+    That bounds the curvature of the mean loss, beside which such a lam leaves little of w.
+    """
+    vanishes_at = abilities(problem.regularizer).vanishes_at
+    if vanishes_at is not None:
+        lam = vanishes_at(problem.slope_at_zero())
+        if lam < np.inf:
+            return lam
+    norms = np.average(problem.data.norms, weights=problem.weights)
+    return float(norms) / (problem.loss.gamma or 1.0)

@@ -1,4 +1,0 @@
-"""The paper's tables and figures, and more of them: ``python -m quartz.experiments NAME``.
-
-One experiment a file; `base` says what it must give, and `runner` does the rest.
-"""

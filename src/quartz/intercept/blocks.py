@@ -1,0 +1,174 @@
+"""Rows with one more column, a constant, and centred ones besides; never stored."""
+
+from copy import copy
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from quartz.arrays import Array, Floats, IntArray
+from quartz.data import Blocks, KernelView
+from quartz.data.storage import pattern
+from quartz.intercept import kernel
+
+
+class InterceptBlocks(Blocks):
+    """A_i = (x_i - c, s) (x) I_m: the last m coordinates of w are the intercepts over s.
+
+    They are those of the centred rows, one for each output. Numbers for each output are a scalar if
+    m = 1 and else have shape (m,).
+
+    Parameters
+    ----------
+    rows : RowBlocks or KroneckerBlocks
+        The x_i.
+    constant : float
+        s; a penalized intercept has 1.
+    centre : ndarray of shape (features,), optional
+        c, by default 0.
+
+    Attributes
+    ----------
+    products : ndarray of shape (n,)
+        x_i' c; empty if c = 0.
+    centred : bool
+    """
+
+    def __init__(self, rows: Blocks, constant: float = 1.0, centre: Array | None = None) -> None:
+        self.storage, self.n, self.m = rows.storage, rows.n, rows.m
+        self.d, self.rows_alike = rows.d + rows.m, rows.rows_alike
+        self.block_parts = rows.block_parts
+        self.rows, self.constant = rows, constant
+        self.centred = centre is not None
+        self.centre = np.zeros(rows.features) if centre is None else centre
+        self.products = np.empty(0) if centre is None else self.storage.multiply(self.centre)
+
+    def with_constant(self, constant: float) -> Self:
+        """The same rows with another constant; what was found of them stays."""
+        other = copy(self)
+        other.constant = constant
+        other.norms = self.norms + (constant**2 - self.constant**2)
+        return other
+
+    def kernel_view(self) -> KernelView:
+        """The column is a coordinate like the others; the rows must not be centred."""
+        plain = super().kernel_view()
+        rows = kernel.PenalizedRows(plain.rows, np.uint64(self.d - self.m))
+        return KernelView(rows, kernel.inside(plain.parts, kernel.PENALIZED))
+
+    def shaped(self, coefficients: Array) -> Array:
+        return self.rows.shaped(coefficients)
+
+    def predictions(self, w: Array) -> Array:
+        return self.rows.predictions(w[: -self.m]) + self.intercept(w)
+
+    def combination(self, alpha: Array) -> Array:
+        total = alpha.sum(axis=0)
+        features = self.rows.combination(alpha) - np.outer(self.centre, total).ravel()
+        return np.append(features, self.constant * total)
+
+    def predict_one(self, i: int, w: Array) -> Floats:
+        return np.asarray(self.rows.predict_one(i, w[: -self.m]) + self.intercept(w))[()]
+
+    def accumulate(self, i: int, delta: Floats, out: Array) -> None:
+        self.rows.accumulate(i, delta, out[: -self.m])
+        out[: -self.m] -= np.outer(self.centre, delta).ravel()
+        out[-self.m :] += delta * self.constant
+
+    def squared_norms(
+        self, row_weights: Array | None = None, offsets: Array | float = 0.0
+    ) -> Array:
+        ones = np.ones(self.features + 1)
+        weights = ones
+        if row_weights is not None:
+            weights = row_weights.reshape(-1, *self.dual_shape[1:])
+        norms = self._squared_norms(weights)
+        norms = norms if norms.ndim == 1 else norms.max(axis=1)
+        if np.any(offsets):
+            norms += offsets * self._squared_norms(ones)
+        return norms
+
+    def gram_products(self, alpha: Array) -> Array:
+        return self.per_example(self.squared_norms()) * alpha
+
+    def bordered_gram(self, gram: Array, weights: Array) -> Array:
+        c, s, total = self.centre, self.constant, float(np.mean(weights))
+        column = self.rows.combination(weights) / self.n
+        whole = np.zeros((self.d, self.d))
+        whole[:-1, :-1] = gram
+        if self.centred:
+            whole[:-1, :-1] += total * np.outer(c, c) - np.outer(c, column) - np.outer(column, c)
+        whole[-1, :-1] = s * (column - total * c)
+        whole[-1, -1] = s**2 * total
+        return whole
+
+    def take(self, examples: IntArray) -> Self:
+        centre = self.centre if self.centred else None
+        return type(self)(self.rows.take(examples), self.constant, centre)
+
+    def dense(self) -> Array:
+        outputs = np.eye(self.m)
+        features = self.rows.dense() - np.kron(self.centre[:, None], outputs)
+        constant = np.broadcast_to(self.constant * outputs, (self.n, self.m, self.m))
+        return np.concatenate([features, constant], axis=1)
+
+    def support(self) -> Any:
+        ones = np.ones((self.n, 1))
+        of_rows = self.storage.support()
+        if self.centred:
+            return pattern(np.hstack([self.storage.dense() - self.centre, ones]))
+        if isinstance(of_rows, np.ndarray):
+            return np.hstack([of_rows, ones])
+        return sp.hstack([of_rows, ones], format="csr")
+
+    def row_sums(self, weights: Array | None = None) -> Array:
+        weights = np.ones(self.n) if weights is None else weights
+        sums = np.full(self.d, float(weights.sum()))
+        if not self.centred:
+            sums[: -self.m] = self.rows.row_sums(weights)
+        return sums
+
+    def active_groups(self, labels: IntArray) -> Array:
+        groups = np.full(self.d, float(np.unique(labels).size))
+        if not self.centred:
+            groups[: -self.m] = self.rows.active_groups(labels)
+        return groups
+
+    def per_output(self, w: Array) -> Floats:
+        """The last coordinates, a scalar if m = 1."""
+        return np.asarray(w[-self.m :].reshape(self.dual_shape[1:]))[()]
+
+    def intercept(self, w: Array) -> Floats:
+        """Of the rows as they are: b with A_i' w = x_i' W + b, W the other coordinates."""
+        return self.constant * self.per_output(w) - self._centre_product(w[: -self.m])
+
+    def with_intercept(self, features: Array, b: Floats) -> Array:
+        """Return the w with these coefficients and this intercept."""
+        return np.append(features, (b + self._centre_product(features)) / self.constant)
+
+    def _centre_product(self, features: Array) -> Floats:
+        """c' W."""
+        return self.centre @ features.reshape(-1, *self.dual_shape[1:])
+
+    def _squared_norms(self, weights: Array) -> Array:
+        """sum_j weights_j A_ji^2, for one vector of weights or several columns."""
+        features = weights[:-1]
+        norms = self.storage.squared_multiply(features)
+        norms += self.constant**2 * weights[-1]
+        if self.centred:
+            norms += self.centre**2 @ features
+            rounding = 4 * np.finfo(np.float64).eps * norms  # of the difference that follows
+            norms -= 2 * self.storage.multiply((features.T * self.centre).T)
+            norms = np.maximum(norms, 0.0) + rounding
+        return norms
+
+
+class FreeBlocks(InterceptBlocks):
+    """The same for a free intercept, of which kernels keep its own coordinates."""
+
+    def kernel_view(self) -> KernelView:
+        """The kernel sees abar without its last m coordinates."""
+        plain = Blocks.kernel_view(self)
+        return kernel.FreeView(
+            plain, self.constant, self.products, self.centre, self.m, self.centred
+        )

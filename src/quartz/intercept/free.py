@@ -1,0 +1,177 @@
+"""A free intercept: outside the regularizer, by the method of multipliers.
+
+Methods work with centred rows and one more column, the constant s, whose coordinate has a proximal
+term in place of a penalty (:mod:`quartz.intercept.kernel`). Their duals sum to nearly 0;
+:mod:`quartz.intercept.repair` makes that exact, up to rounding. With m outputs b and the sum have m
+components.
+"""
+
+import numpy as np
+
+from quartz.arrays import Array, Floats
+from quartz.data import Blocks
+from quartz.intercept.base import Intercept
+from quartz.intercept.best import best_intercept
+from quartz.intercept.blocks import FreeBlocks
+from quartz.intercept.repair import repaired, sums_to_zero
+from quartz.losses.examples import ExampleLosses
+from quartz.regularizers.base import Regularizer, abilities
+
+# The constant s: a heuristic, measured on a9a, w8a, ijcnn1, mushrooms and phishing. Its square is
+# this multiple of (strength of the problem) / (mean curvature of the losses at w = 0), within the
+# two bounds that follow, which are multiples of the mean squared norm of the centred rows.
+CURVATURE_MULTIPLE = 10.0
+LEAST_SHARE, MOST_SHARE = 0.1, 1.0  # the lower one is divided by m for losses over classes
+LEAST_CURVATURE = 0.01  # of 1 / gamma: the curvature that is assumed at least
+
+
+class FreeIntercept(Intercept):
+    """One free coordinate for each output, behind the features.
+
+    Parameters
+    ----------
+    rows : Blocks
+        The features.
+    losses : ExampleLosses
+    lam : float
+    regularizer : Regularizer
+        For the choice of s only.
+    """
+
+    name = "free"
+    shared = True
+    repairs_duals = True
+
+    def __init__(
+        self, rows: Blocks, losses: ExampleLosses, lam: float, regularizer: Regularizer
+    ) -> None:
+        _check_loss(losses)
+        _check_classes(losses, rows.m)
+        self.data: FreeBlocks = _scaled(rows, losses, lam, regularizer)
+
+    def coefficients(self, w: Array) -> tuple[Array, Floats]:
+        return w[: -self.data.m], self.data.intercept(w)
+
+    def penalized(self, w: Array) -> Array:
+        return w[: -self.data.m]
+
+    def without_free(self, w: Array) -> Array:
+        w[-self.data.m :] = 0.0
+        return w
+
+    def conjugate_point(self, regularizer: Regularizer, abar: Array) -> Array:
+        m = self.data.m
+        return np.append(regularizer.conjugate_gradient(abar[:-m]), abar[-m:])
+
+    def completed(
+        self, losses: ExampleLosses, w: Array, carried: Array | None = None
+    ) -> tuple[Array, Array]:
+        data = self.data
+        if carried is not None:
+            w = np.append(w[: -data.m], carried / data.constant)
+        features, b = self.coefficients(w)
+        predictions = np.zeros(data.dual_shape)
+        if features.any():
+            predictions = data.rows.predictions(features)
+        b = best_intercept(losses, predictions, b)
+        return data.with_intercept(features, b), predictions + b
+
+    def settled(
+        self, losses: ExampleLosses, w: Array, predictions: Array
+    ) -> tuple[Array, Array] | None:
+        m, change = self.data.m, best_intercept(losses, predictions)
+        return np.append(w[:-m], w[-m:] + change / self.data.constant), predictions + change
+
+    def allows(self, alpha: Array) -> bool:
+        return sums_to_zero(alpha)
+
+    def repaired(self, losses: ExampleLosses, alpha: Array, predictions: Array) -> Array:
+        return repaired(losses, alpha, predictions)
+
+    def rounding(self, alpha: Array, abar: Array, size: float, w: Array) -> float:
+        """|b sum_i alpha_i| / n, b that of centred rows, and the last digits.
+
+        These are of the conjugates and of the centred combination, which are differences of large
+        numbers if targets or columns have large offsets.
+        """
+        data = self.data
+        constraint = np.abs(data.constant * w[-data.m :] * alpha.sum(axis=0)).sum() / data.n
+        lengths = np.linalg.norm(data.centre) * np.linalg.norm(abar[: -data.m])
+        digits = size + lengths * np.abs(alpha).sum() / data.n
+        return float(constraint + 4 * np.finfo(np.float64).eps * digits)
+
+    def carried_by(self, w: Array) -> Array:
+        return self.data.constant * w[-self.data.m :]
+
+    def shift(self, carried: Array) -> Floats:
+        return carried if self.data.m > 1 else float(carried[0])
+
+    def move(self, carried: Array, abar: Array) -> None:
+        carried += self.data.constant * abar[-self.data.m :]
+
+    def proximal_term(self, lam: float, abar: Array) -> float:
+        return 0.5 * lam * float(np.sum(abar[-self.data.m :] ** 2))
+
+    def require_no_free_columns(self, who: str, remedy: str) -> None:
+        raise ValueError(f"{who} has no free intercept. {remedy}")
+
+
+def _scaled(
+    rows: Blocks, losses: ExampleLosses, lam: float, regularizer: Regularizer
+) -> FreeBlocks:
+    """Centre the rows of an L2 problem, and choose the constant s."""
+    weights = losses.weights_or_ones
+    centre = None
+    if abilities(regularizer).quadratic:  # else z is no linear function of abar
+        centre = rows.storage.multiply_transposed(np.ascontiguousarray(weights)) / losses.n
+    centred = FreeBlocks(rows, 0.0, centre)
+    spread = float(np.average(centred.norms, weights=weights))
+    least = LEAST_SHARE / rows.m if losses.abilities.vector else LEAST_SHARE
+    square = least * spread
+    curvature = _curvature_at_zero(losses, np.zeros(rows.dual_shape))
+    if curvature is not None:
+        gamma = losses.loss.gamma
+        strength = max(lam, spread / (gamma * losses.n))  # that of acceleration
+        wanted = CURVATURE_MULTIPLE * strength / max(curvature, LEAST_CURVATURE / gamma)
+        square = min(max(wanted, square), MOST_SHARE * spread)
+    return centred.with_constant(float(np.sqrt(square)) or 1.0)
+
+
+def _curvature_at_zero(losses: ExampleLosses, zeros: Array) -> float | None:
+    """The mean curvature at w = 0 and the best b; None if the loss does not know."""
+    can = losses.abilities
+    if not can.smooth or (can.curvature is None and not can.vector):
+        return None
+    predictions = zeros + best_intercept(losses, zeros)
+    if can.vector:
+        p = losses.simplex_points(-losses.gradients(predictions)).mean(axis=0)
+        return float(np.mean(p * (1 - p)))
+    return float(np.mean(losses.curvatures(predictions)))
+
+
+def _check_loss(losses: ExampleLosses) -> None:
+    if losses.abilities.vector and not losses.abilities.simplex:
+        raise ValueError(
+            f"A free intercept needs a loss over classes with duals e_y - p, p in the unit simplex,"
+            f" and {type(losses.loss).__name__} does not say that it is one (`simplex`, see "
+            'quartz.losses.base). Use intercept="penalized".'
+        )
+
+
+def _check_classes(losses: ExampleLosses, outputs: int) -> None:
+    kept = losses.y if losses.weights is None else losses.y[losses.weights > 0]
+    kind = losses.abilities.targets
+    if kind == "sign":
+        columns = kept.reshape(len(kept), -1).T
+        for k in np.flatnonzero(np.ptp(columns, axis=1) == 0):
+            where = f" of output {k}" if len(columns) > 1 else ""
+            raise ValueError(
+                f"All labels{where} are {columns[k, 0]:+g}: a free intercept would run away. Give "
+                'both classes, or use intercept="penalized".'
+            )
+    if kind == "class" and np.unique(kept).size < outputs:
+        absent = np.setdiff1d(np.arange(outputs), kept)[0]
+        raise ValueError(
+            f"Class {absent} has no example: its free intercept would run away. Leave the class "
+            'out, or use intercept="penalized".'
+        )

@@ -1,0 +1,51 @@
+"""Everything that needs Numba itself; loaded with the first kernel, since it takes 0.2 s."""
+
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.errors import NumbaError
+from numba.extending import intrinsic, overload
+
+from quartz.domain import SLACK, barrier
+
+__all__ = ["NumbaError", "compiled_barrier", "njit", "prefetch_element", "typeof"]
+
+njit = numba.njit
+typeof = numba.typeof
+
+
+def _prefetch_element(typingctx: Any, array: Any, position: Any) -> Any:
+    """Ask the processor to fetch the cache line of ``array[position]``, flat, for reading."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        values = context.make_array(signature.args[0])(context, builder, arguments[0])
+        pointer = builder.gep(values.data, [arguments[1]])
+        byte_pointer = ir.IntType(8).as_pointer()
+        word = ir.IntType(32)
+        prefetch = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
+            builder.module,
+            ir.FunctionType(ir.VoidType(), [byte_pointer, word, word, word]),
+            "llvm.prefetch.p0i8",
+        )
+        read, keep, data = (ir.Constant(word, number) for number in (0, 3, 1))
+        builder.call(prefetch, [builder.bitcast(pointer, byte_pointer), read, keep, data])
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), generate
+
+
+prefetch_element: Any = intrinsic(_prefetch_element)
+
+
+@overload(barrier)
+def compiled_barrier(x, lower, upper):  # type: ignore[no-untyped-def]
+    """The barrier of one number, without the array that `np.where` would make."""
+
+    def scalar_barrier(x, lower, upper):  # type: ignore[no-untyped-def]
+        return 0.0 if lower - SLACK <= x <= upper + SLACK else np.inf
+
+    return scalar_barrier

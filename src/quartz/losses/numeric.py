@@ -1,0 +1,44 @@
+"""Option I for any scalar loss, from its gradient alone.
+
+The new dual variable is -phi'(b) at b = prox_{q phi}(c), c = a - q alpha, which is the root of
+
+    r(b) = b - c + q phi'(b).
+
+r increases with a slope of at least 1, so that the root lies between c and c - q phi'(c). The
+bracket is halved, and in between divided by the secant. Where phi' jumps over the root, as at the
+kink of a loss that is not smooth, the dual variable (b - c) / q lies between the two values of
+-phi' at the ends of the bracket: always inside the domain of the conjugate.
+"""
+
+from quartz.kernels.loss import loss_gradient
+from quartz.kernels.placeholder import Opaque
+
+MOST_ROUNDS = 200  # halvings and secants together; a double has 64 bits
+
+
+def numeric_step(loss: Opaque, alpha: float, a: float, y: float, q: float) -> float:
+    """The dual variable alpha + Delta of Option I for a scalar loss, to rounding."""
+    c = a - q * alpha
+    slope = loss_gradient(loss, c, y)
+    if q <= 0.0 or slope == 0.0:
+        return -slope
+    low, high = min(c, c - q * slope), max(c, c - q * slope)
+    below, above = loss_gradient(loss, low, y), loss_gradient(loss, high, y)
+    residual_low, residual_high = low - c + q * below, high - c + q * above
+    for k in range(MOST_ROUNDS):
+        b = 0.5 * (low + high)
+        if k % 2 and residual_low < 0.0 < residual_high:
+            secant = low - residual_low * ((high - low) / (residual_high - residual_low))
+            b = secant if low < secant < high else b
+        if not low < b < high:
+            break
+        slope = loss_gradient(loss, b, y)
+        residual = b - c + q * slope
+        if residual == 0.0:
+            return -slope
+        if residual < 0.0:
+            low, below, residual_low = b, slope, residual
+        else:
+            high, above, residual_high = b, slope, residual
+    middle = (0.5 * (low + high) - c) / q
+    return min(max(middle, -above), -below)

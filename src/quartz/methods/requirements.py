@@ -1,0 +1,41 @@
+"""What methods need of a problem, refused with a remedy where it is missing."""
+
+import numpy as np
+
+from quartz import checks
+from quartz.arrays import Array
+from quartz.problem import Problem
+from quartz.regularizers.base import abilities
+
+
+def finite_step_sizes(v: Array, n: int) -> Array:
+    """Return v if it fits n examples, and refuse one that overflowed."""
+    if np.isinf(v).any():
+        i = int(np.argmax(np.isinf(v)))
+        raise ValueError(f"v[{i}] is infinite: the squares of row {i} of X overflow. Scale X.")
+    return checks.finite_array("v, the ESO of the sampling", v, (n,))
+
+
+def require_step(problem: Problem, who: str, remedy: str) -> None:
+    """Refuse a loss without Option I: a vector loss that does not give it."""
+    if problem.losses.abilities.step is None:
+        loss = type(problem.loss).__name__
+        raise ValueError(f"{who} needs {loss}.step, which it lacks. Write it, or {remedy}.")
+
+
+def require_l2(name: str, problem: Problem) -> None:
+    """Refuse any other regularizer."""
+    if not abilities(problem.regularizer).quadratic:
+        raise ValueError(
+            f"{name} is for L2 only, and the problem has {type(problem.regularizer).__name__}. Use "
+            "Quartz, SPDC or SAGA."
+        )
+
+
+def require_smooth(name: str, problem: Problem) -> None:
+    """Refuse a loss with gamma = 0."""
+    if not problem.losses.abilities.smooth:
+        raise ValueError(
+            f"{name} needs a smooth loss, and {type(problem.loss).__name__} has gamma = 0. Use "
+            "Quartz, or a smoothed variant such as SmoothedHinge."
+        )

@@ -1,0 +1,192 @@
+"""What objects can do is asked of them: by name or as an object makes no difference."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+from quartz import (
+    Plan,
+    Problem,
+    QuartzClassifier,
+    QuartzClassifierCV,
+    QuartzRegressor,
+    losses,
+    quartz_path,
+    regularizers,
+    samplings,
+    solve,
+)
+from quartz.losses import check_loss
+from quartz.losses.base import abilities
+from quartz.losses.examples import ExampleLosses
+from quartz.losses.numeric import numeric_step
+
+IRIS = load_iris(return_X_y=True)
+BINARY = IRIS[0][:100], IRIS[1][:100]
+
+
+class Pseudohuber(NamedTuple):
+    """phi(a) = sqrt(1 + (a - y)^2) - 1, the loss of CONTRIBUTING.md, without a step."""
+
+    @property
+    def gamma(self):
+        return 1.0
+
+    def value(self, a, y):
+        return np.sqrt(1 + (a - y) ** 2) - 1
+
+    def gradient(self, a, y):
+        return (a - y) / np.sqrt(1 + (a - y) ** 2)
+
+    def conjugate(self, u, y):
+        return u * y + 1 - np.sqrt(np.maximum(1 - u**2, 0)) + losses.barrier(u, -1, 1)
+
+
+class Probit(NamedTuple):
+    """A margin loss with probabilities of its own: smoothed hinge, and a ramp."""
+
+    gamma, targets = 1.0, "sign"
+
+    def value(self, a, y):
+        slack = np.maximum(1.0 - y * a, 0.0)
+        bent = np.minimum(slack, 1.0)
+        return bent * (slack - 0.5 * bent)
+
+    def gradient(self, a, y):
+        return -y * np.minimum(np.maximum(1.0 - y * a, 0.0), 1.0)
+
+    def conjugate(self, u, y):
+        return y * u + 0.5 * u**2 + losses.barrier(-y * u, 0.0, 1.0)
+
+    def probabilities(self, a):
+        return np.clip(0.5 + 0.25 * a, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "loss", "data"),
+    [
+        ("log_loss", losses.Logistic(), BINARY),
+        ("log_loss", losses.Logistic(), IRIS),
+        ("multinomial", losses.Softmax(), BINARY),
+        ("multinomial", losses.Softmax(), IRIS),
+    ],
+    ids=["two", "one-vs-rest", "multinomial of two", "multinomial"],
+)
+def test_a_loss_object_has_the_probabilities_of_its_name(name, loss, data):
+    X, y = data
+    by_name, by_object = (
+        QuartzClassifier(kind, alpha=0.01, random_state=0).fit(X, y) for kind in (name, loss)
+    )
+    probabilities = by_object.predict_proba(X)
+    np.testing.assert_array_equal(probabilities, by_name.predict_proba(X))
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    np.testing.assert_array_equal(by_object.classes_[probabilities.argmax(1)], by_object.predict(X))
+    exported = by_object.to_sklearn()
+    assert isinstance(exported, LogisticRegression | OneVsRestClassifier)
+    np.testing.assert_allclose(exported.predict_proba(X), probabilities, atol=1e-12)
+
+
+def test_probabilities_of_ones_own_are_used_but_not_exported_as_logistic():
+    X, y = BINARY
+    check_loss(Probit())
+    model = QuartzClassifier(Probit(), alpha=0.01, random_state=0).fit(X, y)
+    scores = model.decision_function(X)
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], np.clip(0.5 + 0.25 * scores, 0, 1))
+    assert isinstance(model.to_sklearn(), LinearSVC)
+    hinge = QuartzClassifier(losses.Hinge(), random_state=0)
+    assert not hasattr(hinge, "predict_proba")
+    assert isinstance(hinge.fit(X, y).to_sklearn(), LinearSVC)
+
+
+@pytest.mark.parametrize("ratio", [0.5, 0.8])
+def test_a_path_begins_where_that_of_the_named_penalty_does(ratio):
+    """The share of alpha that is lam is 1 for an object, 1 - l1_ratio for the name."""
+    X, y = load_diabetes(return_X_y=True)
+    mu = ratio / (1 - ratio)
+    named = QuartzRegressor(penalty="elasticnet", l1_ratio=ratio, tol=1e-9)
+    by_name = quartz_path(named, X, y, alphas=5)
+    same = QuartzRegressor(penalty=regularizers.ElasticNet(mu), tol=1e-9)
+    by_object = quartz_path(same, X, y, alphas=5)
+    np.testing.assert_allclose(by_object.alphas, by_name.alphas * (1 - ratio))
+    scale = np.abs(by_name.coefs).max()
+    np.testing.assert_allclose(by_object.coefs, by_name.coefs, atol=1e-3 * scale)
+    assert np.abs(by_object.coefs[0]).max() < 1e-3 * scale
+    groups = np.arange(10) // 2
+    group = quartz_path(QuartzRegressor(penalty=regularizers.GroupL2(groups, mu)), X, y, alphas=3)
+    named.set_params(penalty="group", groups=groups)
+    alphas = quartz_path(named, X, y, alphas=3).alphas
+    np.testing.assert_allclose(group.alphas, alphas * (1 - ratio))
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False, "penalized"])
+def test_the_loss_of_contributing_works_in_the_estimators(fit_intercept):
+    X, y = load_diabetes(return_X_y=True)
+    y = (y - y.mean()) / y.std()
+    model = QuartzRegressor(Pseudohuber(), alpha=1e-4, fit_intercept=fit_intercept, random_state=0)
+    model.fit(X, y)
+    assert model.converged_
+    huber = QuartzRegressor("huber", alpha=1e-4, fit_intercept=fit_intercept, random_state=0)
+    assert model.score(X, y) == pytest.approx(huber.fit(X, y).score(X, y), abs=0.05)
+    path = quartz_path(model, X, y, alphas=4)
+    assert path.converged.all()
+
+
+def test_a_margin_loss_without_a_step_works_in_a_search():
+    X, y = load_breast_cancer(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    model = QuartzClassifierCV(Probit(), alphas=[0.1, 1e-3], cv=3, random_state=0).fit(X, y)
+    assert model.converged_
+    assert model.score(X, y) > 0.95
+
+
+SCALAR = [
+    losses.Squared(),
+    losses.Logistic(),
+    losses.SmoothedHinge(0.3),
+    losses.SquaredHinge(),
+    losses.Huber(2.0),
+    losses.SmoothedEpsilonInsensitive(),
+    losses.Hinge(),
+    losses.Absolute(),
+    losses.EpsilonInsensitive(0.2),
+]
+
+
+@pytest.mark.parametrize("loss", SCALAR, ids=repr)
+def test_the_numeric_step_is_the_closed_form(loss):
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        y = np.sign(rng.normal()) if abilities(loss).targets == "sign" else rng.normal()
+        alpha = -float(loss.gradient(3 * rng.normal(), y))
+        a, q = 3 * rng.normal(), 10 ** rng.uniform(-6, 6)
+        exact = loss.step(alpha, a, y, q)
+        assert numeric_step(loss, alpha, a, y, q) == pytest.approx(exact, rel=1e-9, abs=1e-9)
+
+
+def test_the_numeric_step_of_an_empty_example():
+    for loss in SCALAR:
+        y = 1.0
+        found = numeric_step(loss, 0.0, 0.3, y, 0.0)
+        assert np.isfinite(ExampleLosses(loss, np.array([y])).conjugates(np.array([found]))).all()
+
+
+class Window(samplings.NiceSampling):
+    """Overrides what was proven of its parent."""
+
+    def draw(self, rng, k):
+        return samplings.IndexSets.of_equal_size(np.zeros((k, self.max_size), dtype=np.int64))
+
+
+def test_proofs_are_not_inherited():
+    assert samplings.NiceSampling.proven
+    assert not Window.proven
+    problem = Problem(np.eye(4), np.ones(4), losses.Squared(), 0.1)
+    assert Plan.of(problem, samplings.Nice(2)).sampling.proven
+    with pytest.raises(ValueError, match=r"Window\.draw gave a set that holds example 0 twice"):
+        solve(problem, Window(4, 2))

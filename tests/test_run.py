@@ -1,0 +1,140 @@
+"""Stopping rules, the budget, results that can be read, and the first error that one meets."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import quartz
+from quartz import (
+    AbsoluteGap,
+    Plan,
+    Problem,
+    RelativeGap,
+    Status,
+    When,
+    data,
+    losses,
+    methods,
+    samplings,
+    solve,
+)
+
+METHODS = [None, methods.Permuted(), methods.Accelerated(), samplings.Nice(4), methods.Newton()]
+
+
+@pytest.fixture
+def problem():
+    X, y = data.make_classification(300, 20, density=0.3, seed=1)
+    return Problem(X, y, losses.SmoothedHinge(), lam=1e-3, intercept="free")
+
+
+@pytest.mark.parametrize("method", METHODS, ids=repr)
+def test_rules_end_a_run_by_certificates(problem, method):
+    relative = solve(problem, method, tol=RelativeGap(1e-5), max_passes=3000)
+    assert relative.converged
+    assert relative.trace.gaps == solve(problem, method, tol=1e-5, max_passes=3000).trace.gaps
+    absolute = solve(problem, method, tol=AbsoluteGap(1e-4), max_passes=3000)
+    assert absolute.converged
+    assert absolute.certificate.gap <= 1e-4
+    assert all(gap > 1e-4 for gap in absolute.trace.gaps[:-1])
+    assert "Converged: gap" in absolute.message
+    seen = []
+    condition = When(lambda found: seen.append(found) or found.relative_gap <= 1e-2)
+    own = solve(problem, method, tol=condition, max_passes=3000)
+    assert own.converged
+    assert own.certificate.relative_gap <= 1e-2
+    assert own.certificate is seen[-1]
+
+
+def test_a_condition_that_never_holds(problem):
+    found = solve(problem, tol=When(lambda certificate: False), max_passes=20)
+    assert found.status is Status.PASS_LIMIT
+    assert "your condition" in found.message
+    missed = solve(problem, samplings.Uniform(), tol=AbsoluteGap(1e-9), max_passes=2)
+    assert "more passes are needed" in missed.message
+    for tol in (-1.0, np.nan):
+        with pytest.raises(ValueError, match="tol must be"):
+            solve(problem, tol=AbsoluteGap(tol))
+
+
+@pytest.mark.parametrize("intercept", [None, "penalized", "free"])
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_coef_and_intercept_predict(intercept, outputs):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 5)) + 1.0
+    y = X @ rng.normal(size=(5, outputs)) + 3.0 + rng.normal(size=(100, outputs))
+    y = y[:, 0] if outputs == 1 else y
+    problem = Problem(X, y, losses.Squared(), 1e-3, intercept=intercept)
+    found = solve(problem, tol=1e-9)
+    assert found.coef.shape == ((5,) if outputs == 1 else (5, 3))
+    predictions = X @ found.coef + found.intercept
+    np.testing.assert_allclose(predictions, problem.data.predictions(found.w), atol=1e-10)
+    if intercept is None:
+        assert found.intercept == 0
+    else:
+        assert np.shape(found.intercept) == (() if outputs == 1 else (3,))
+        assert np.all(np.abs(found.intercept) > 0.1)
+
+
+def test_general_blocks_have_one_vector(problem):
+    blocks = data.StackedBlocks(np.random.default_rng(0).normal(size=(10, 4, 2)))
+    found = solve(Problem(blocks, np.zeros(10, dtype=int), losses.Softmax(), 0.1))
+    assert found.coef.shape == (4,)
+
+
+def test_reprs_fit_on_a_screen(problem):
+    found = solve(problem, samplings.Nice(4))
+    for text in (repr(found), repr(found.plan), repr(Plan.of(problem, samplings.Importance()))):
+        lines = text.splitlines()
+        assert len(lines) <= 6
+        assert max(map(len, lines)) <= 100
+    assert "intercept" in repr(found)
+    assert "theta" in repr(found.plan)
+    assert "certificates" in repr(found.trace)
+    several = Problem(np.eye(3), [0, 1, 2], losses.Softmax(), 0.1, intercept="free")
+    assert "intercept [" in repr(solve(several))
+
+
+def test_the_certificate_names_its_point(problem):
+    step = solve(Problem(problem.data.storage, problem.y, losses.Squared(), 1e-6), tol=1e-9)
+    assert "quartz" not in str(step.certificate)
+    assert "the method's own w" in str(step.certificate)
+    plain = solve(problem, methods.Permuted())
+    assert "z = grad g*(abar)" in str(plain.certificate)
+
+
+def test_solving_a_matrix_shows_the_two_lines():
+    with pytest.raises(TypeError, match=r"solve takes a Problem, got ndarray") as caught:
+        solve(np.eye(2), np.ones(2))
+    assert "problem = Problem(X, y, losses.Logistic(), lam=1e-3)" in str(caught.value)
+    assert "result = solve(problem)" in str(caught.value)
+
+
+def test_submodules_are_reachable():
+    for name in ("compat", "estimators", "methods", "samplings", "theory"):
+        assert getattr(quartz, name) is sys.modules[f"quartz.{name}"]
+    assert set(dir(quartz)) >= {"compat", "estimators", "solve", "AbsoluteGap"}
+
+
+def test_newton_steps_alone_and_where_they_do_not_apply(problem):
+    logistic = Problem(problem.data.storage, problem.y, losses.Logistic(), 1e-4, intercept="free")
+    found = solve(logistic, methods.Newton(), tol=1e-10)
+    assert found.converged
+    assert found.trace.iterations[-1] <= 20
+    hinge = Problem(problem.data.storage, problem.y, losses.Hinge(), 1e-4)
+    with pytest.raises(ValueError, match="Newton steps need"):
+        solve(hinge, methods.Newton())
+
+
+@pytest.mark.parametrize(
+    "method", [methods.APCG(), methods.SPDC(), methods.SAGA(), methods.ProxSDCA()], ids=repr
+)
+def test_compared_methods_see_a_penalized_intercept(method):
+    X, y = data.make_classification(60, 8, density=0.5, seed=2)
+    X = X.toarray() + 0.5
+    ones = Problem(np.hstack([X, np.ones((60, 1))]), y, losses.Logistic(), 0.05)
+    column = Problem(X, y, losses.Logistic(), 0.05, intercept="penalized")
+    left, right = (solve(p, method, tol=1e-6, max_passes=3000) for p in (ones, column))
+    assert right.converged
+    np.testing.assert_allclose(left.w, right.w, atol=2e-3)
