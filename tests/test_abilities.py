@@ -176,6 +176,33 @@ def test_the_numeric_step_of_an_empty_example():
         assert np.isfinite(ExampleLosses(loss, np.array([y])).conjugates(np.array([found]))).all()
 
 
+class SquaredDistance(NamedTuple):
+    """||a - y||^2 / 2 of all outputs together, whose duals are not those of a simplex."""
+
+    gamma, vector = 1.0, True
+
+    def value(self, a, y):
+        return 0.5 * np.sum((a - y) ** 2)
+
+    def gradient(self, a, y):
+        return a - y
+
+    def conjugate(self, u, y):
+        return 0.5 * np.sum(u * u) + np.sum(u * y)
+
+    def step(self, alpha, a, y, q):
+        return (y - a + q * alpha) / (1.0 + q)
+
+
+def test_a_path_of_a_vector_loss_of_ones_own():
+    X, y = load_diabetes(return_X_y=True)
+    targets = np.column_stack([y, -y]) / 100
+    model = QuartzRegressor(SquaredDistance(), fit_intercept="penalized", random_state=0)
+    path = quartz_path(model, X, targets, alphas=4)
+    assert path.converged.all()
+    assert path.coefs.shape == (4, 2, 10)
+
+
 class Window(samplings.NiceSampling):
     """Overrides what was proven of its parent."""
 

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 import registry
 from quartz import Problem, Status, certify, data, losses, methods, samplings, solve
-from quartz.methods import automatic, newton
+from quartz.methods import candidates, newton
 
 MODES = {
     "default": None,
@@ -70,7 +70,7 @@ def test_ill_conditioned_problems_are_accelerated_at_once():
         solve(problem, method, tol=1e-6)
         for method in (methods.Automatic(methods.Permuted()), methods.Accelerated())
     )
-    assert accelerated.trace.passes[-1] < automatic.TRIAL
+    assert accelerated.trace.passes[-1] < candidates.TRIAL
     np.testing.assert_array_equal(found.duals, accelerated.duals)
 
 

@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 import registry
 from quartz import Problem, State, certify, data, losses, methods, regularizers, samplings, solve
-from quartz.data import as_storage, csr, dense
+from quartz.data import as_storage, storage
 from quartz.losses.base import abilities
 from quartz.methods import newton
 from quartz.methods.newton import NewtonSteps
@@ -42,8 +42,7 @@ def test_estimate_is_the_gap_and_falls_to_rounding(loss, kind, weighted, interce
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_gram_of_both_ways(density, dtype, monkeypatch):
     """Through the nonzeros or by BLAS, the lower triangle is X' diag(c) X."""
-    for storage in (csr, dense):
-        monkeypatch.setattr(storage, "GRAM_ROWS", 64)  # 150 examples: three parts
+    monkeypatch.setattr(storage, "GRAM_ROWS", 64)  # 150 examples: three parts
     problem = make(losses.Squared(), density=density, dtype=dtype)
     X = problem.data.storage.matrix
     assert as_storage(X).gram_by_blas == (density > 0.5)

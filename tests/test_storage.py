@@ -101,6 +101,14 @@ def test_several_outputs_and_other_regularizers():
     assert right.coef.shape == (30, 3)
 
 
+def test_several_targets_become_outputs():
+    _, parts, y = both()
+    targets = np.column_stack([y, -y])
+    found = solve(Problem(parts, targets, losses.Squared(), 0.1, intercept="free"), tol=1e-9)
+    assert found.coef.shape == (30, 2)
+    assert found.intercept.shape == (2,)
+
+
 def test_a_part_may_be_in_float32():
     X, _, y = both()
     parts = TwoParts(X[:110].astype(np.float32), sp.csr_array(X[110:]))

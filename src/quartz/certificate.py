@@ -20,7 +20,7 @@ from quartz.problem import Problem
 
 Point = Literal["own", "conjugate"]
 PrimalPoint = Literal["own", "conjugate", "best"]
-"""Which primal point is certified: the method's own w, z = grad g*(abar), or the better."""
+"""Which primal point is certified: the method's own w, z = grad g*(abar), or the better one."""
 
 
 @dataclass(frozen=True)
@@ -34,15 +34,15 @@ class Certificate:
     regularizer_gap : float
         lam (g(w) + g*(abar) - <w, abar>).
     example_gaps : ndarray of shape (n,)
-        Fenchel-Young gap of every example; their mean is the losses' part of the gap.
+        Fenchel-Young gap of every example; their mean is the part of the losses in the gap.
     point : {"own", "conjugate"}
         Which w was certified: the method's own, or z = grad g*(abar).
     w : ndarray of shape (d,)
-        That point.
+        The certified point.
     abar : ndarray of shape (d,)
-        1/(lam n) sum_i A_i alpha_i, from scratch.
-    duals : ndarray
-        The dual point alpha; with a free intercept, duals near the given ones that sum to 0.
+        1/(lam n) sum_i A_i alpha_i, computed from scratch.
+    duals : ndarray of shape (n,) or (n, m)
+        The dual point alpha; with a free intercept, the given one moved so that it sums to 0.
     """
 
     primal_value: float
@@ -56,7 +56,7 @@ class Certificate:
 
     @property
     def gap(self) -> float:
-        """P(w) - D(alpha), never cut off at zero: rounding may show."""
+        """P(w) - D(alpha); it is not clipped at 0, so rounding may make it negative."""
         return self.primal_value - self.dual_value
 
     @property
@@ -95,19 +95,19 @@ def certify(
     Parameters
     ----------
     problem : Problem
-    duals : ndarray
+    duals : ndarray of shape (n,) or (n, m)
         The dual point alpha; its abar is computed from scratch.
     w : ndarray of shape (d,), optional
         The primal point of a method, such as the averaged one of Algorithm 1, if there is one.
     primal : {"best", "own", "conjugate"}
         Certify `w`, z = grad g*(abar), or the one of the two with the smaller P (see `enough`).
     carried : ndarray, optional
-        What a state carries for a free intercept: the search for the best one begins there.
+        What a state carries for a free intercept; the search for the best intercept begins there.
     abar : ndarray of shape (d,), optional
-        Roughly that of `duals`. With a free intercept z is taken from it, which saves a pass: the
-        duals are yet to be repaired.
+        Approximately the abar of `duals`. With a free intercept z is computed from it, which saves
+        a pass, because abar has to be computed from scratch after the repair of `duals` anyway.
     enough : callable
-        Whether a certificate is good enough: if that of `w` is, "best" does not look at z.
+        Whether a certificate is good enough; if that of `w` is, "best" does not evaluate z.
 
     Raises
     ------
@@ -132,7 +132,7 @@ def certify(
     if w is None or primal == "conjugate":
         name, w = "conjugate", problem.conjugate_point(abar)
     first = predicted(w)
-    duals = intercept.repaired(problem.losses, duals, first[1])  # a copy: methods go on with theirs
+    duals = intercept.repaired(problem.losses, duals, first[1])  # a copy; the method keeps its own
     if intercept.repairs_duals:
         abar = problem.abar(duals)
     conjugate = problem.regularizer_conjugate(abar)

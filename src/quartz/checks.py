@@ -1,6 +1,7 @@
 """Validation of arguments: every message names the argument, the bad value and the remedy."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Protocol, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,14 +9,14 @@ from numpy.typing import ArrayLike
 from quartz.arrays import AnyArray, Array, IntArray
 
 
-def positive(name: str, value: float, remedy: str) -> float:
+def positive(name: str, value: object, remedy: str) -> float:
     """Return `value` as a float if it is a finite number above zero."""
     if not _is_number(value) or not 0 < value < np.inf:
         raise ValueError(f"{name} must be a finite number above 0, got {_plain(value)!r}. {remedy}")
     return float(value)
 
 
-def nonnegative(name: str, value: float, remedy: str) -> float:
+def nonnegative(name: str, value: object, remedy: str) -> float:
     """Return `value` as a float if it is a finite number that is not negative."""
     if not _is_number(value) or not 0 <= value < np.inf:
         raise ValueError(
@@ -24,8 +25,8 @@ def nonnegative(name: str, value: float, remedy: str) -> float:
     return float(value)
 
 
-def share(name: str, value: float, remedy: str) -> float:
-    """Return `value` as a float if it is a number from 0 to below 1."""
+def share(name: str, value: object, remedy: str) -> float:
+    """Return `value` as a float if it is a number in [0, 1)."""
     if not _is_number(value) or not 0 <= value < 1:
         raise ValueError(
             f"{name} must be a number from 0 to below 1, got {_plain(value)!r}. {remedy}"
@@ -33,17 +34,16 @@ def share(name: str, value: float, remedy: str) -> float:
     return float(value)
 
 
-def count(name: str, value: int, low: int, high: int | None, remedy: str) -> int:
-    """Return `value` as an int if it is a whole number in [`low`, `high`]."""
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or value < low or (high is not None and value > high):
+def count(name: str, value: object, low: int, high: int | None, remedy: str) -> int:
+    """Return `value` as an int if it is a whole number in [`low`, `high`]; None is no limit."""
+    if not _is_whole(value) or value < low or (high is not None and value > high):
         limits = f"at least {low}" if high is None else f"between {low} and {high}"
         raise ValueError(f"{name} must be a whole number {limits}, got {_plain(value)!r}. {remedy}")
     return int(value)
 
 
 def finite_array(name: str, values: ArrayLike, shape: tuple[int, ...]) -> Array:
-    """Return `values` as C-ordered float64 of exactly `shape`, all finite."""
+    """Return `values` as a C-ordered array of float64 of exactly `shape`, all entries finite."""
     try:
         array = np.asarray(values, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
@@ -61,7 +61,7 @@ def finite_array(name: str, values: ArrayLike, shape: tuple[int, ...]) -> Array:
 
 
 def probabilities(name: str, values: ArrayLike) -> Array:
-    """Return `values` as a probability vector with no zeros."""
+    """Return `values` as positive probabilities that sum to one (to 1e-9)."""
     p = distribution(name, values)
     zero = np.flatnonzero(p == 0)
     if zero.size:
@@ -85,8 +85,8 @@ def distribution(name: str, values: ArrayLike) -> Array:
     return p
 
 
-def partition(name: str, groups: Any, n: int | None = None) -> IntArray:
-    """Return group numbers 0..g-1, one for each of the n examples.
+def partition(name: str, groups: ArrayLike | Sequence[ArrayLike], n: int | None = None) -> IntArray:
+    """Return the group number of each of the n examples; all numbers 0, ..., g - 1 occur.
 
     `groups` is a vector of such numbers, or a list of index lists such as [[0, 1], [2, 3, 4]].
     """
@@ -110,8 +110,8 @@ def partition(name: str, groups: Any, n: int | None = None) -> IntArray:
     return labels.astype(np.int64)
 
 
-def index_set(name: str, members: Any) -> IntArray:
-    """Return `members` as int64 indices, none negative."""
+def index_set(name: str, members: ArrayLike) -> IntArray:
+    """Return `members` as a vector of int64 indices, none negative; one number is a set of one."""
     found = np.asarray(members if np.ndim(members) else [members])
     if found.size and (found.ndim != 1 or not np.issubdtype(found.dtype, np.integer)):
         raise ValueError(f"{name} must be a list of whole numbers, got {members!r}.")
@@ -121,19 +121,19 @@ def index_set(name: str, members: Any) -> IntArray:
 
 
 def unlocked(array: AnyArray) -> AnyArray:
-    """The same memory, without the mark that it is read-only.
+    """The same memory without the read-only flag.
 
-    Numba would compile every kernel anew for read-only arrays, such as memory maps. Data are never
-    written to.
+    Numba would compile every kernel again for read-only arrays, such as memory maps. That is safe
+    because kernels never write to the data.
     """
     return array if array.flags.writeable else np.asarray(_Unlocked(array))
 
 
 class _Unlocked:
-    """What NumPy's array interface tells of an array, but for the mark."""
+    """The array interface of another array, without the read-only flag."""
 
     def __init__(self, array: AnyArray) -> None:
-        self._array = array  # to be kept alive
+        self._array = array  # keeps the memory alive
         address = array.__array_interface__["data"][0]
         self.__array_interface__ = array.__array_interface__ | {"data": (address, False)}
 
@@ -141,7 +141,21 @@ class _Unlocked:
 # A matrix of features
 
 
-def check_dimensions(X: Any) -> None:
+class HasShape(Protocol):
+    """A dense array or a sparse matrix."""
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        ...
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Length of each dimension."""
+        ...
+
+
+def check_dimensions(X: HasShape) -> None:
     """Refuse anything but a matrix."""
     if X.ndim != 2:
         raise ValueError(
@@ -156,15 +170,15 @@ def check_shape(shape: tuple[int, int]) -> None:
         raise ValueError(f"X is empty: its shape is {shape}. Give at least one row and column.")
 
 
-def float_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The number type to store: float32 and float64 stay, other real numbers become float64."""
+def float_dtype(dtype: np.dtype[np.generic]) -> np.dtype[np.generic]:
+    """The dtype to store: float32 and float64 stay, other real numbers become float64."""
     if dtype.kind not in "fiub":
         raise ValueError(f"X must hold real numbers, got dtype {dtype}. Encode them first.")
     return dtype if dtype in (np.float32, np.float64) else np.dtype(np.float64)
 
 
 def not_finite(values: AnyArray) -> IntArray:
-    """Flat positions of NaN and infinity; the sum tells cheaply that there are none."""
+    """Flat positions of NaN and infinity; a finite sum shows cheaply that there are none."""
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(np.sum(values, dtype=np.float64)):
             return np.empty(0, dtype=np.int64)
@@ -178,7 +192,7 @@ def refuse_not_finite(i: int, j: int, value: float) -> None:
     )
 
 
-def _labels_of_lists(name: str, groups: Any, n: int | None) -> IntArray:
+def _labels_of_lists(name: str, groups: Sequence[ArrayLike], n: int | None) -> IntArray:
     members = [index_set(f"{name}[{number}]", group) for number, group in enumerate(groups)]
     empty = [number for number, group in enumerate(members) if group.size == 0]
     if empty:
@@ -201,10 +215,14 @@ def _labels_of_lists(name: str, groups: Any, n: int | None) -> IntArray:
     return labels
 
 
-def _plain(value: Any) -> Any:
-    """Return a NumPy scalar as a Python one, which prints without its type."""
+def _plain(value: object) -> object:
+    """Return a NumPy scalar as a Python number, which is printed without its type."""
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def _is_whole(value: object) -> TypeGuard[int]:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)

@@ -1,13 +1,15 @@
 """Classes with the names, parameters and objectives of scikit-learn's, and a certificate.
 
-Change the import, and leave out `solver`, `dual` and whatever else belongs to a solver::
+Change the import, and leave out `solver`, `dual` and all other parameters of a solver::
 
     from quartz.compat import LogisticRegression  # was: from sklearn.linear_model
 
-`tol` is the relative duality gap here, and `max_iter` counts passes over the data.
+`tol` is the relative duality gap here, and `max_iter` limits the passes over the data.
 """
 
-from typing import Any
+from __future__ import annotations
+
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,6 +17,7 @@ from quartz import checks
 from quartz.arrays import Array, IntArray
 from quartz.estimators import QuartzClassifier, QuartzRegressor
 from quartz.estimators.base import POSITIVE
+from quartz.estimators.names import AccelerationName, ClassWeight, RandomState, SamplingLike
 from quartz.intercept import InterceptName
 from quartz.losses import Logistic, Loss, Softmax
 
@@ -22,17 +25,17 @@ __all__ = ["ElasticNet", "LinearSVC", "LogisticRegression", "Ridge"]
 
 
 class _Defaults:
-    """Parameters of our own estimators that scikit-learn's do not have."""
+    """Parameters of Quartz's estimators that scikit-learn's do not have, as constants."""
 
-    penalty: Any = "l2"
-    l1_ratio: Any = 0.0
-    groups = None
-    smoothing = 1.0
-    epsilon = 0.0
-    max_seconds = None
-    sampling = "auto"
-    acceleration = "auto"
-    class_weight: Any = None
+    penalty: Any = "l2"  # a property in some of the classes
+    l1_ratio: float = 0.0
+    groups: None = None
+    smoothing: float = 1.0
+    epsilon: float = 0.0
+    max_seconds: float | None = None
+    sampling: SamplingLike = "auto"
+    acceleration: AccelerationName = "auto"
+    class_weight: ClassWeight = None
     max_iter: float
 
     @property
@@ -43,31 +46,37 @@ class _Defaults:
 class LogisticRegression(_Defaults, QuartzClassifier):  # type: ignore[misc, override]
     """Logistic regression, multinomial for more than two classes.
 
-    Minimizes C sum_i s_i log-loss_i + r ||w||_1 + (1 - r) ||w||^2 / 2, r being `l1_ratio`; the
-    intercept is not penalized.
+    Minimizes C sum_i s_i log-loss_i + r ||w||_1 + (1 - r) ||w||^2 / 2, where r is `l1_ratio` and
+    s_i are the weights of the examples times those of their classes; the intercept is not
+    penalized.
 
     Parameters
     ----------
     C : float, default=1.0
-        Inverse strength of the penalty; alpha of QuartzClassifier is 1 / (C sum of weights).
+        Inverse strength of the penalty; alpha of QuartzClassifier is 1 / (C sum_i s_i).
     l1_ratio : float, default=0.0
-        Below 1.
+        Share of the 1-norm in the penalty; at least 0 and below 1.
     tol : float, default=1e-4
         Relative duality gap at which a fit ends.
     fit_intercept : bool, default=True
+        Whether to fit an intercept.
     class_weight : dict or "balanced", optional
+        Weights of the classes, multiplied by those of the examples.
     random_state : int, RandomState or None, default=None
+        Seed of the order in which examples are visited.
     max_iter : float, default=1000
-        Limit for the passes.
+        Limit for the number of passes.
     verbose : bool, default=False
+        Whether to show a progress bar (needs tqdm).
     warm_start : bool, default=False
+        Whether to start from the solution of the last fit.
     n_jobs : int, optional
-        Has no effect: there is one problem.
+        Has no effect, because there is only one problem.
 
     Attributes
     ----------
     coef_, intercept_, classes_, n_iter_, certificate_, ...
-        As of :class:`quartz.QuartzClassifier`.
+        As for :class:`quartz.QuartzClassifier`.
 
     Examples
     --------
@@ -86,8 +95,8 @@ class LogisticRegression(_Defaults, QuartzClassifier):  # type: ignore[misc, ove
         l1_ratio: float = 0.0,
         tol: float = 1e-4,
         fit_intercept: bool = True,
-        class_weight: Any = None,
-        random_state: Any = None,
+        class_weight: ClassWeight = None,
+        random_state: RandomState = None,
         max_iter: float = 1000,
         verbose: bool = False,
         warm_start: bool = False,
@@ -111,7 +120,7 @@ class LogisticRegression(_Defaults, QuartzClassifier):  # type: ignore[misc, ove
 
     @property
     def penalty(self) -> str:
-        """L2 alone has faster steps."""
+        """The elastic net; for l1_ratio=0 plain L2, which is the same but has faster steps."""
         return "elasticnet" if self.l1_ratio else "l2"
 
     def _alpha(self, total_weight: float) -> float:
@@ -119,32 +128,37 @@ class LogisticRegression(_Defaults, QuartzClassifier):  # type: ignore[misc, ove
 
 
 class LinearSVC(_Defaults, QuartzClassifier):  # type: ignore[misc, override]
-    """Linear support vector classification, one-vs-rest, in threads.
+    """Linear support vector classification, one-vs-rest for more than two classes.
 
-    Minimizes C sum_i s_i loss_i + (||w||^2 + b^2) / 2: as in LIBLINEAR the intercept is penalized.
+    Minimizes C sum_i s_i loss_i + (||w||^2 + b^2) / 2, where s_i are the weights of the examples
+    times those of their classes; as in LIBLINEAR, the intercept is penalized.
 
     Parameters
     ----------
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
+        As for :class:`quartz.QuartzClassifier`.
     C : float, default=1.0
-        Inverse strength of the penalty; alpha of QuartzClassifier is 1 / (C sum of weights).
+        Inverse strength of the penalty; alpha of QuartzClassifier is 1 / (C sum_i s_i).
     tol : float, default=1e-4
         Relative duality gap at which a fit ends.
     fit_intercept : bool, default=True
+        Whether to fit an intercept.
     class_weight : dict or "balanced", optional
-        With more than two classes a weight counts where its class is against the rest, as in
-        LIBLINEAR; there the rest has weight 1.
+        With more than two classes, the weight of a class counts only in the problem that
+        separates it from the rest, where the rest has weight 1, as in LIBLINEAR.
     random_state : int, RandomState or None, default=None
+        Seed of the order in which examples are visited.
     max_iter : float, default=1000
-        Limit for the passes.
+        Limit for the number of passes.
     verbose : bool, default=False
+        Whether to show a progress bar (needs tqdm).
     n_jobs : int, optional
-        Threads, for one-vs-rest.
+        Number of threads, for the classes of one-vs-rest.
 
     Attributes
     ----------
     coef_, intercept_, classes_, n_iter_, certificate_, ...
-        As of :class:`quartz.QuartzClassifier`.
+        As for :class:`quartz.QuartzClassifier`.
 
     Examples
     --------
@@ -160,13 +174,13 @@ class LinearSVC(_Defaults, QuartzClassifier):  # type: ignore[misc, override]
 
     def __init__(
         self,
-        loss: str = "squared_hinge",
+        loss: Literal["squared_hinge", "hinge"] = "squared_hinge",
         *,
         C: float = 1.0,
         tol: float = 1e-4,
         fit_intercept: bool = True,
-        class_weight: Any = None,
-        random_state: Any = None,
+        class_weight: ClassWeight = None,
+        random_state: RandomState = None,
         max_iter: float = 1000,
         verbose: bool = False,
         n_jobs: int | None = None,
@@ -200,25 +214,28 @@ class LinearSVC(_Defaults, QuartzClassifier):  # type: ignore[misc, override]
 class Ridge(_Defaults, QuartzRegressor):  # type: ignore[misc, override]
     """Ridge regression.
 
-    Minimizes sum_i s_i (x_i'w + b - y_i)^2 + alpha ||w||^2.
+    Minimizes sum_i s_i (x_i'w + b - y_i)^2 + alpha ||w||^2, where s_i are the weights of the
+    examples.
 
     Parameters
     ----------
     alpha : float, default=1.0
-        Strength of the penalty, positive; that of QuartzRegressor times the sum of weights.
+        Strength of the penalty, positive; alpha of QuartzRegressor is alpha / sum_i s_i.
     fit_intercept : bool, default=True
+        Whether to fit an intercept.
     max_iter : float, default=1000
-        Limit for the passes.
+        Limit for the number of passes.
     tol : float, default=1e-4
         Relative duality gap at which a fit ends.
     positive : bool, default=False
         Whether to keep the coefficients nonnegative.
     random_state : int, RandomState or None, default=None
+        Seed of the order in which examples are visited.
 
     Attributes
     ----------
     coef_, intercept_, n_iter_, certificate_, ...
-        As of :class:`quartz.QuartzRegressor`.
+        As for :class:`quartz.QuartzRegressor`.
 
     Examples
     --------
@@ -242,7 +259,7 @@ class Ridge(_Defaults, QuartzRegressor):  # type: ignore[misc, override]
         max_iter: float = 1000,
         tol: float = 1e-4,
         positive: bool = False,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.alpha = alpha
         self.fit_intercept = fit_intercept
@@ -253,7 +270,7 @@ class Ridge(_Defaults, QuartzRegressor):  # type: ignore[misc, override]
 
     @property
     def penalty(self) -> str:
-        """By `positive`."""
+        """The penalty that `positive` means."""
         return "nonnegative" if self.positive else "l2"
 
     def _alpha(self, total_weight: float) -> float:
@@ -261,29 +278,32 @@ class Ridge(_Defaults, QuartzRegressor):  # type: ignore[misc, override]
 
 
 class ElasticNet(_Defaults, QuartzRegressor):  # type: ignore[misc, override]
-    """Linear regression with an elastic net.
+    """Linear regression with an elastic net penalty.
 
-    Minimizes 1/(2 n) sum_i (x_i'w + b - y_i)^2 + alpha (r ||w||_1 + (1 - r) ||w||^2 / 2), r being
-    `l1_ratio`; weights of the examples enter by their share.
+    Minimizes 1/(2 n) sum_i (x_i'w + b - y_i)^2 + alpha (r ||w||_1 + (1 - r) ||w||^2 / 2), where r
+    is `l1_ratio`. With weights of the examples, the mean over them is the weighted one.
 
     Parameters
     ----------
     alpha : float, default=1.0
-        Strength of the penalty, as of QuartzRegressor.
+        Strength of the penalty, the same as that of QuartzRegressor.
     l1_ratio : float, default=0.5
-        Below 1.
+        Share of the 1-norm in the penalty; at least 0 and below 1.
     fit_intercept : bool, default=True
+        Whether to fit an intercept.
     max_iter : float, default=1000
-        Limit for the passes.
+        Limit for the number of passes.
     tol : float, default=1e-4
         Relative duality gap at which a fit ends.
     warm_start : bool, default=False
+        Whether to start from the solution of the last fit.
     random_state : int, RandomState or None, default=None
+        Seed of the order in which examples are visited.
 
     Attributes
     ----------
     coef_, intercept_, n_iter_, certificate_, ...
-        As of :class:`quartz.QuartzRegressor`.
+        As for :class:`quartz.QuartzRegressor`.
 
     Examples
     --------
@@ -309,7 +329,7 @@ class ElasticNet(_Defaults, QuartzRegressor):  # type: ignore[misc, override]
         max_iter: float = 1000,
         tol: float = 1e-4,
         warm_start: bool = False,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.alpha = alpha
         self.l1_ratio = l1_ratio

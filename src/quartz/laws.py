@@ -1,14 +1,13 @@
 """Reports of broken laws, shared by `check_loss` and `check_regularizer`."""
 
 from collections.abc import Iterable
-from typing import Any
 
 
 class LawError(AssertionError):
-    """A loss or regularizer breaks a law it must obey."""
+    """A loss or regularizer breaks a law that it must obey."""
 
 
-def raise_if_broken(subject: Any, violations: Iterable[str]) -> None:
+def raise_if_broken(subject: object, violations: Iterable[str]) -> None:
     """Raise a LawError that lists the first violation of every law."""
     first: dict[str, str] = {}
     for violation in violations:
@@ -19,7 +18,10 @@ def raise_if_broken(subject: Any, violations: Iterable[str]) -> None:
 
 
 def broken(law: str, amount: float, tolerance: float, where: str) -> list[str]:
-    """One message if `amount`, which should not be positive, exceeds `tolerance` or is NaN."""
+    """A list of one message if `amount` exceeds `tolerance` or is NaN, otherwise an empty list.
+
+    `amount` is 0 or negative where the law holds exactly.
+    """
     if amount <= tolerance:
         return []
     return [f"{law}: off by {amount:.3g} (tolerance {tolerance:.1g}) at {where}"]

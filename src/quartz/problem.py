@@ -10,14 +10,14 @@ sphere, is a slip.
 
 from copy import copy
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from quartz import checks, losses, regularizers
 from quartz.arrays import AnyArray, Array, Floats
-from quartz.data import Blocks, as_blocks
+from quartz.data import Blocks, Storage, as_blocks, as_storage
+from quartz.data.storage import MatrixLike
 from quartz.intercept import Intercept, InterceptName, intercept_of
 from quartz.kernels.placeholder import Parts
 from quartz.losses.base import Loss
@@ -78,7 +78,7 @@ class Problem:
 
     def __init__(
         self,
-        X: Any,
+        X: MatrixLike | Blocks,
         y: ArrayLike,
         loss: Loss,
         lam: float,
@@ -92,7 +92,8 @@ class Problem:
         regularizers.base.validate(self.regularizer)
         self.lam = checks.positive("lam", lam, POSITIVE_LAM)
         can = losses.base.abilities(loss)
-        rows = as_blocks(X, _outputs(X, y, can))
+        given = X if isinstance(X, Blocks) else as_storage(X)
+        rows = as_blocks(given, _outputs(given, y, can))
         self.y = _targets(y, type(loss).__name__, can, rows)
         self.weights = None if weights is None else _weights(weights, rows.n)
         self.losses = ExampleLosses(loss, self.y, self.weights, rows.dual_shape)
@@ -246,14 +247,14 @@ def condition_numbers(v: Array, lam: float, gamma: Array | float, n: int) -> Arr
     return np.where(np.isnan(ratio), np.inf, 1 + ratio)
 
 
-def _outputs(X: Any, y: ArrayLike, can: losses.base.Abilities) -> int:
+def _outputs(X: Storage | Blocks, y: ArrayLike, can: losses.base.Abilities) -> int:
     """m, from the blocks or else from the targets."""
     if isinstance(X, Blocks):
         return X.m
     if can.targets == "class":
         return _count_classes(checks.finite_array("y", y, np.shape(y)))
-    rows = np.shape(X)[0] if np.ndim(X) == 2 else 0
-    return int(np.shape(y)[1]) if np.ndim(y) == 2 and len(y) == rows else 1  # type: ignore[arg-type]
+    shape = np.shape(y)
+    return shape[1] if len(shape) == 2 and shape[0] == X.shape[0] else 1
 
 
 def _count_classes(y: Array) -> int:

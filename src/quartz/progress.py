@@ -1,15 +1,15 @@
-"""Progress bars: the decades of the gap still to go, or the runs that are done."""
+"""Progress bars: how far the gap has fallen in its logarithm, or how many runs are done."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from contextlib import AbstractContextManager, contextmanager
+from typing import Protocol
 
 import numpy as np
 
 
 @contextmanager
 def progress_bar() -> Iterator[Callable[[float, float, float], None]]:
-    """Give a function to call with the relative gap, the one to reach, and the passes."""
+    """Yield a function of the relative gap, the relative gap to reach, and the passes so far."""
     first: list[float] = []
     form = "{desc} |{bar}| {percentage:3.0f}% of the way, {elapsed}"
     with _tqdm(total=1.0, bar_format=form) as bar:
@@ -29,7 +29,7 @@ def progress_bar() -> Iterator[Callable[[float, float, float], None]]:
 
 @contextmanager
 def counting_bar(shown: bool, total: int) -> Iterator[Callable[[], None]]:
-    """Give a function to call, from any thread, when one of so many runs is done."""
+    """Yield a function to call, from any thread, when one of `total` runs is done."""
     if not shown:
         yield lambda: None
         return
@@ -37,7 +37,17 @@ def counting_bar(shown: bool, total: int) -> Iterator[Callable[[], None]]:
         yield lambda: bar.update()
 
 
-def _tqdm(**options: Any) -> Any:
+class _Bar(Protocol):
+    """What is used of tqdm's bars."""
+
+    n: float
+
+    def update(self) -> None: ...
+
+    def set_description_str(self, text: str) -> None: ...
+
+
+def _tqdm(**options: object) -> AbstractContextManager[_Bar]:
     try:
         from tqdm.auto import tqdm
     except ImportError as error:

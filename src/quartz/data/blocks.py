@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,30 +12,36 @@ from quartz import checks
 from quartz.arrays import Array, Floats, IntArray
 from quartz.data.csr import CsrStorage
 from quartz.data.dense import DenseStorage
-from quartz.data.storage import Storage
+from quartz.data.storage import Matrix, MatrixLike, Storage
 from quartz.kernels.placeholder import Opaque, Parts
 
 
-def as_storage(X: Any) -> Storage:
-    """Return `X` as a storage: of sparse or of dense rows, or itself if it is one already."""
+def as_storage(X: MatrixLike) -> Storage:
+    """Return `X` as a storage of sparse or dense rows, or itself if it is a storage already."""
     if isinstance(X, Storage):
         return X
     return CsrStorage(X) if sp.issparse(X) else DenseStorage(X)
 
 
 class Blocks(ABC):
-    """n examples A_i in R^{d x m}, over the rows of one storage.
+    """n examples A_i in R^{d x m}, made of the rows of one storage.
 
-    Vectors over examples (predictions, duals) have shape (n,) when m = 1 and (n, m) otherwise.
+    Vectors over examples (predictions, dual variables) have shape (n,) if m = 1 and (n, m)
+    otherwise.
 
     Attributes
     ----------
     storage : Storage
         The rows.
     n, d, m : int
-        Number of examples, length of w, columns of each example.
+        Number of examples, length of w, number of columns of each example.
     block_parts : dict
-        For m > 1: how a kernel multiplies with an example, `block_dot` and `block_add`.
+        For m > 1, the functions `block_dot` and `block_add` by which a kernel multiplies with an
+        example.
+    has_plain_rows : bool
+        Whether example i is row i of the storage, for each output.
+    rows_alike : int
+        The rows of A_i come in groups of this size, with the same pattern of nonzeros.
     """
 
     storage: Storage
@@ -43,7 +49,8 @@ class Blocks(ABC):
     d: int
     m: int
     block_parts: Parts = MappingProxyType({})
-    has_plain_rows = False  # whether example i is row i of the storage, for each output
+    has_plain_rows: bool = False
+    rows_alike: int = 1
 
     @property
     def dual_shape(self) -> tuple[int, ...]:
@@ -56,15 +63,18 @@ class Blocks(ABC):
         return self.storage.shape[1]
 
     def kernel_view(self) -> "KernelView":
-        """What a compiled kernel reads of the examples, for one run at a time."""
+        """What a compiled kernel reads of the examples; one view serves one run at a time."""
         return KernelView(self.storage.rows, {**self.storage.parts, **self.block_parts})
 
     def per_example(self, values: Array) -> Array:
-        """Shape n numbers so that they broadcast against vectors over examples."""
+        """Reshape n numbers so that they broadcast with vectors over examples."""
         return values if self.m == 1 else values[:, None]
 
     def shaped(self, coefficients: Array) -> Array:
-        """Flat coefficients of the features with a column for each output that has its own."""
+        """Reshape flat coefficients of the features, with a column for each output if m > 1.
+
+        Blocks whose outputs share their coefficients leave them flat.
+        """
         return coefficients
 
     @abstractmethod
@@ -87,14 +97,15 @@ class Blocks(ABC):
     def squared_norms(
         self, row_weights: Array | None = None, offsets: Array | float = 0.0
     ) -> Array:
-        """lambda_max(sum_j (c_j + o_i) A_ji' A_ji) for every i, c the weights of the d rows.
+        """lambda_max(sum_j (c_j + o_i) A_ji' A_ji) for every i.
 
-        Without weights this is lambda_max(A_i' A_i) of [l-serialv].
+        c are the weights of the d rows, and o the offsets. Without both this is
+        lambda_max(A_i' A_i) of [l-serialv].
         """
 
     @cached_property
     def norms(self) -> Array:
-        """`squared_norms()`, found once; not to be changed."""
+        """`squared_norms()`, computed once; not to be changed."""
         return self.squared_norms()
 
     @abstractmethod
@@ -102,31 +113,30 @@ class Blocks(ABC):
         """A_i' A_i alpha_i for every i."""
 
     def bordered_gram(self, gram: Array, weights: Array) -> Array:
-        """1/n sum_i h_i A_i A_i' from that of the storage's rows, with h the weights; m = 1.
+        """The lower triangle of 1/n sum_i h_i A_i A_i', for m = 1 and the weights h.
 
-        Lower triangle; columns that are not stored, such as an intercept's, border it.
+        `gram` is that of the storage's rows. Columns that are not stored, such as that of an
+        intercept, are added to it as a border.
         """
         return gram
 
     @abstractmethod
     def take(self, examples: IntArray) -> Self:
-        """Blocks of these examples only, in this order."""
+        """The blocks of these examples, in this order."""
 
     @abstractmethod
     def dense(self) -> Array:
         """All blocks as one array of shape (n, d, m); for small data."""
 
     @abstractmethod
-    def support(self) -> Any:
-        """Sparse or dense 0/1 matrix with a row per example: which rows j have A_ji != 0.
+    def support(self) -> Matrix:
+        """A 0/1 matrix, sparse or dense, with a row for each example that shows where A_ji != 0.
 
-        Rows that come in groups of `rows_alike` with one pattern have one column together.
+        The `rows_alike` rows of a group share one column.
         """
 
-    rows_alike = 1
-
     def row_sums(self, weights: Array | None = None) -> Array:
-        """Sum for each row j of the weights of the examples with A_ji != 0.
+        """For each row j, the sum of the weights of the examples with A_ji != 0.
 
         Without weights this is omega_j of [a-omegaj].
         """
@@ -141,36 +151,36 @@ class Blocks(ABC):
 
 
 class KernelView:
-    """The examples as a kernel sees them, and which part of abar it calls so.
+    """The examples as a kernel sees them, and the part of abar that it updates.
 
     Parameters
     ----------
     rows : NamedTuple
         The arrays that the kernel reads.
     parts : dict
-        What the placeholders of :mod:`quartz.kernels.rows` stand for.
+        The functions that replace the placeholders of :mod:`quartz.kernels.rows`.
     """
 
     def __init__(self, rows: Opaque, parts: Parts) -> None:
         self.rows, self.parts = rows, parts
 
     def open(self, abar: Array, carried: Array) -> Array:
-        """Return the part of abar that the kernel updates, a view.
+        """Return a view of the part of abar that the kernel updates.
 
-        `carried` is what an intercept carries from one call to the next.
+        `carried` is what an intercept keeps from one call to the next.
         """
         return abar
 
     def close(self, abar: Array, carried: Array) -> None:
-        """Bring the rest of abar, and `carried`, up to date after a call."""
+        """Update the rest of abar, and `carried`, after a call of the kernel."""
 
 
 class RowBlocks(Blocks):
-    """m = 1: A_i is row i of a matrix, sparse or dense."""
+    """Examples with m = 1 column: A_i is row i of a matrix, sparse or dense."""
 
     has_plain_rows = True
 
-    def __init__(self, X: Any) -> None:
+    def __init__(self, X: MatrixLike) -> None:
         self.storage = as_storage(X)
         self.n, self.d = self.storage.shape
         self.m = 1
@@ -199,7 +209,7 @@ class RowBlocks(Blocks):
         return norms
 
     def gram_products(self, alpha: Array) -> Array:
-        return self.squared_norms() * alpha
+        return self.norms * alpha
 
     def take(self, examples: IntArray) -> Self:
         return type(self)(self.storage.take(examples))
@@ -207,12 +217,12 @@ class RowBlocks(Blocks):
     def dense(self) -> Array:
         return self.storage.dense()[:, :, None]
 
-    def support(self) -> Any:
+    def support(self) -> Matrix:
         return self.storage.support()
 
 
-def as_blocks(X: Any, outputs: int = 1) -> Blocks:
-    """Return `X` as Blocks: a matrix gives RowBlocks, or with several outputs KroneckerBlocks."""
+def as_blocks(X: MatrixLike | Blocks, outputs: int = 1) -> Blocks:
+    """Return `X` as Blocks: a matrix becomes RowBlocks, or KroneckerBlocks for several outputs."""
     from quartz.data.kronecker import KroneckerBlocks
 
     if isinstance(X, Blocks):

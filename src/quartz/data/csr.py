@@ -7,33 +7,35 @@ import scipy.sparse as sp
 
 from quartz import checks
 from quartz.arrays import AnyArray, Array, IntArray, SparseMatrix
-from quartz.data.dense import CACHE_LINE, GRAM_ROWS, LONG_ROW
-from quartz.data.storage import Storage, pattern
-from quartz.kernels import passes
+from quartz.data.storage import MatrixStorage
 from quartz.kernels.compile import specialize
 from quartz.kernels.placeholder import Parts, Position
-from quartz.kernels.prefetch import prefetch_element
+from quartz.kernels.prefetch import CACHE_LINE, LONG_ROW, prefetch_element
 
-MANY = 200_000  # entries, above which one compiled check is quicker than NumPy's several
-SHORT_ROW = 24  # entries, up to which a row is fetched without a loop
-BLAS_SHARE = 0.08  # share of d^2 products of a row's entries, above which BLAS's d^2 are cheaper
+MANY = 200_000  # stored entries above which one compiled check is faster than several of NumPy
+SHORT_ROW = 24  # entries up to which a row is prefetched without a loop (docs/kernels.md)
+# Share of nonzero products, in the d^2 products of a row's entries with one another, above which
+# BLAS forms a Gram matrix faster although it computes all d^2.
+BLAS_SHARE = 0.08
 
 
 class CsrRows(NamedTuple):
-    """Arrays of a CSR matrix, its indices viewed as unsigned."""
+    """The arrays of a CSR matrix."""
 
-    starts: AnyArray
-    columns: AnyArray
-    values: AnyArray
+    starts: AnyArray  # indptr, viewed as uint32 or uint64
+    columns: AnyArray  # indices, viewed as uint32 or uint64
+    values: AnyArray  # float32 or float64
 
 
-class CsrStorage(Storage):
-    """Rows of a canonical CSR matrix in float32 or float64: sorted, no duplicates, no zeros.
+class CsrStorage(MatrixStorage):
+    """Rows of a canonical CSR matrix in float32 or float64.
+
+    Canonical means sorted columns, no duplicates and no stored zeros.
 
     Parameters
     ----------
-    X : sparse matrix
-        Not copied if it has that form already; int64 indices stay int64.
+    X : sparse matrix of any format
+        Not copied if it is canonical CSR already; int64 indices stay int64.
     """
 
     def __init__(self, X: Any) -> None:
@@ -45,7 +47,7 @@ class CsrStorage(Storage):
 
     @property
     def nonzeros(self) -> int:
-        """Stored entries, none of which is 0."""
+        """Number of stored entries, none of which is 0."""
         return int(self.matrix.nnz)
 
     def row(self, i: int) -> tuple[IntArray | slice, AnyArray]:
@@ -55,43 +57,17 @@ class CsrStorage(Storage):
     def row_lengths(self) -> IntArray:
         return np.diff(self.matrix.indptr)
 
-    def take(self, examples: IntArray) -> Any:
-        return self.matrix[examples]
-
     def dense(self) -> Array:
         return np.asarray(self.matrix.toarray()).astype(np.float64)
 
-    def support(self) -> Any:
-        return pattern(self.matrix)
-
-    def multiply(self, x: Array) -> Array:
-        if self.matrix.dtype == np.float64:
-            return np.asarray(self.matrix @ x)
-        return super().multiply(x)  # SciPy would copy float32 data to float64
-
-    def multiply_transposed(self, x: Array) -> Array:
-        if self.matrix.dtype == np.float64:
-            return np.asarray(self.matrix.T @ x)
-        return super().multiply_transposed(x)
-
-    def add_gram(self, examples: IntArray, weights: Array, out: Array) -> None:
-        if not self.gram_by_blas:
-            super().add_gram(examples, weights, out)
-            return
-        for start in range(0, len(examples), GRAM_ROWS):
-            part = slice(start, start + GRAM_ROWS)
-            rows = np.zeros((len(examples[part]), self.shape[1]))
-            passes.scatter(self.rows, self.parts, examples[part], rows)
-            out += rows.T @ (weights[part, None] * rows)
-
     @property
     def gram_by_blas(self) -> bool:
-        """Where rows are rather full."""
+        """Whether the rows are so full that BLAS is faster."""
         products = float(np.sum(np.square(self.row_lengths(), dtype=np.float64)))
         return products > BLAS_SHARE * self.shape[0] * self.shape[1] ** 2
 
 
-def _canonical(X: Any) -> Any:
+def _canonical(X: Any) -> SparseMatrix:
     checks.check_dimensions(X)
     X = sp.csr_array(X)  # shares the arrays of a csr_matrix
     if not all(part.flags.writeable for part in (X.data, X.indices, X.indptr)):
@@ -134,8 +110,8 @@ def _is_canonical(X: SparseMatrix) -> bool:
     return bool(specialize(_canonical_rows, {})(X.indptr, X.indices, X.data, X.shape[1]))
 
 
-def _canonical_rows(indptr: IntArray, indices: IntArray, data: Array, width: int) -> bool:
-    """Whether columns are sorted, in range and without duplicates, and entries finite and not 0."""
+def _canonical_rows(indptr: AnyArray, indices: AnyArray, data: AnyArray, width: int) -> bool:
+    """Whether columns are sorted, in range and distinct, and all entries are finite and not 0."""
     for i in range(indptr.size - 1):
         if indptr[i] > indptr[i + 1]:
             return False
@@ -167,7 +143,7 @@ def _prefetch(rows: CsrRows, i: Position) -> None:
     start, end = np.int64(rows.starts[i]), np.int64(rows.starts[i + np.uint64(1)]) - 1
     prefetch_element(rows.columns, start)
     prefetch_element(rows.values, start)
-    if end > start:  # a short row spans two cache lines or three
+    if end > start:  # a short row spans two or three cache lines
         prefetch_element(rows.columns, end)
         prefetch_element(rows.values, end)
         prefetch_element(rows.values, (start + end) // 2)

@@ -1,28 +1,25 @@
 """A storage of dense rows."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from quartz import checks
 from quartz.arrays import AnyArray, Array, IntArray
-from quartz.data.storage import Storage, pattern
+from quartz.data.storage import MatrixStorage
 from quartz.kernels.placeholder import Parts, Position
-from quartz.kernels.prefetch import prefetch_element
-
-GRAM_ROWS = 256  # rows that BLAS multiplies at once in a Gram matrix
-CACHE_LINE = 8  # float64 of a cache line
-LONG_ROW = 128  # entries, past which the processor guesses what comes next
+from quartz.kernels.prefetch import CACHE_LINE, LONG_ROW, prefetch_element
 
 
 class DenseRows(NamedTuple):
-    """A C-ordered matrix, flat."""
+    """A C-ordered matrix."""
 
-    width: np.uint64
-    values: AnyArray
+    width: np.uint64  # number of columns
+    values: AnyArray  # flattened, float32 or float64
 
 
-class DenseStorage(Storage):
+class DenseStorage(MatrixStorage):
     """Rows of a C-ordered array in float32 or float64.
 
     Parameters
@@ -31,7 +28,7 @@ class DenseStorage(Storage):
         Not copied if it has that form already.
     """
 
-    def __init__(self, X: Any) -> None:
+    def __init__(self, X: ArrayLike) -> None:
         X = np.asarray(X)
         checks.check_dimensions(X)
         X = checks.unlocked(np.ascontiguousarray(X, dtype=checks.float_dtype(X.dtype)))
@@ -47,7 +44,7 @@ class DenseStorage(Storage):
 
     @property
     def nonzeros(self) -> int:
-        """All entries are stored."""
+        """Number of entries, all of which are stored."""
         return self.matrix.size
 
     def row(self, i: int) -> tuple[IntArray | slice, AnyArray]:
@@ -56,34 +53,15 @@ class DenseStorage(Storage):
     def row_lengths(self) -> IntArray:
         return np.full(self.shape[0], self.shape[1])
 
-    def take(self, examples: IntArray) -> AnyArray:
-        return self.matrix[examples]
-
     def dense(self) -> Array:
         return self.matrix.astype(np.float64)
 
-    def support(self) -> Any:
-        return pattern(self.matrix)
-
-    def multiply(self, x: Array) -> Array:
-        if self.matrix.dtype == np.float64:
-            return np.asarray(self.matrix @ x)
-        return super().multiply(x)  # NumPy would copy float32 data to float64
-
-    def multiply_transposed(self, x: Array) -> Array:
-        if self.matrix.dtype == np.float64:
-            return np.asarray(self.matrix.T @ x)
-        return super().multiply_transposed(x)
-
-    def add_gram(self, examples: IntArray, weights: Array, out: Array) -> None:
-        for start in range(0, len(examples), GRAM_ROWS):
-            part = slice(start, start + GRAM_ROWS)
-            rows = self.matrix[examples[part]].astype(np.float64, copy=False)
-            out += rows.T @ (weights[part, None] * rows)
+    def dense_rows(self, examples: IntArray) -> Array:
+        return self.matrix[examples].astype(np.float64, copy=False)
 
     @property
     def gram_by_blas(self) -> bool:
-        """Always."""
+        """A dense Gram matrix is always formed by BLAS."""
         return True
 
 

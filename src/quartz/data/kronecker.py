@@ -1,19 +1,20 @@
-"""Multiclass and multitask data: every output has its own copy of the features."""
+"""Multiclass and multitask data: every output has its own coefficients for the same features."""
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from quartz import checks
 from quartz.arrays import Array, Floats, IntArray
 from quartz.data.blocks import Blocks, as_storage
+from quartz.data.storage import Matrix, MatrixLike
 from quartz.kernels.placeholder import Opaque, Parts, Position
 from quartz.kernels.rows import add_offset, column, offset, row_start, value
 from quartz.kernels.vectors import add_to, coordinate
 
 
 class KroneckerBlocks(Blocks):
-    """A_i = x_i (x) I_m, never stored m times.
+    """A_i = x_i (x) I_m, of which only x_i is stored.
 
     w is the row-major flattening of a (features, m) coefficient matrix W, so that
     A_i' w = W' x_i and lambda_max(A_i' A_i) = ||x_i||^2.
@@ -27,7 +28,7 @@ class KroneckerBlocks(Blocks):
 
     has_plain_rows = True
 
-    def __init__(self, X: Any, outputs: int) -> None:
+    def __init__(self, X: MatrixLike, outputs: int) -> None:
         self.storage = as_storage(X)
         self.m = checks.count("outputs", outputs, 2, None, "For one output use RowBlocks.")
         self.n, features = self.storage.shape
@@ -56,14 +57,14 @@ class KroneckerBlocks(Blocks):
         self, row_weights: Array | None = None, offsets: Array | float = 0.0
     ) -> Array:
         weights = np.ones(self.d) if row_weights is None else row_weights
-        # sum_j c_j A_ji' A_ji is diagonal here: entry k sums c over the rows of output k
+        # sum_j c_j A_ji' A_ji is diagonal here, and its entry k belongs to output k.
         norms = self.storage.squared_multiply(self._square(weights)).max(axis=1)
         if np.any(offsets):
             norms += offsets * self.storage.squared_multiply(np.ones(self.features))
         return norms
 
     def gram_products(self, alpha: Array) -> Array:
-        return self.squared_norms()[:, None] * alpha
+        return self.norms[:, None] * alpha
 
     def take(self, examples: IntArray) -> Self:
         return type(self)(self.storage.take(examples), self.m)
@@ -72,7 +73,7 @@ class KroneckerBlocks(Blocks):
         blocks = np.einsum("if,kl->ifkl", self.storage.dense(), np.eye(self.m))
         return blocks.reshape(self.n, self.d, self.m)
 
-    def support(self) -> Any:
+    def support(self) -> Matrix:
         return self.storage.support()
 
     def _square(self, w: Array) -> Array:

@@ -1,30 +1,31 @@
 """General blocks: n matrices of d rows and m columns, sparse or dense."""
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from quartz import checks
-from quartz.arrays import AnyArray, Array, Floats, IntArray
+from quartz.arrays import AnyArray, Array, Floats, IntArray, SparseMatrix
 from quartz.data.blocks import Blocks, as_storage
-from quartz.data.storage import pattern
+from quartz.data.storage import Matrix, pattern
 from quartz.kernels.placeholder import Opaque, Parts, Position
 from quartz.kernels.rows import add, dot
 
 
 class StackedBlocks(Blocks):
-    """Column k of A_i is row i m + k of one matrix with n m rows.
+    """General blocks: column k of A_i is row i m + k of one matrix with n m rows.
 
     Parameters
     ----------
     rows : array or sparse matrix of shape (n m, d), or array of shape (n, d, m)
         The transposed blocks A_1', A_2', ... under one another, or the blocks themselves.
     outputs : int, optional
-        m; needed with stacked rows.
+        m; required if the rows are stacked.
     """
 
-    def __init__(self, rows: Any, outputs: int | None = None) -> None:
+    def __init__(self, rows: SparseMatrix | ArrayLike, outputs: int | None = None) -> None:
         if not sp.issparse(rows) and np.ndim(rows) == 3:
             blocks = np.asarray(rows)
             if outputs not in (None, blocks.shape[2]):
@@ -76,7 +77,7 @@ class StackedBlocks(Blocks):
     def dense(self) -> Array:
         return self.storage.dense().reshape(self.n, self.m, self.d).transpose(0, 2, 1)
 
-    def support(self) -> Any:
+    def support(self) -> Matrix:
         blocks = sp.kron(sp.eye_array(self.n), np.ones((1, self.m)), format="csr")
         counts = blocks @ self.storage.support()
         return pattern(counts if isinstance(counts, np.ndarray) else sp.csr_array(counts))
@@ -85,7 +86,7 @@ class StackedBlocks(Blocks):
         return [self.storage.row(i * self.m + k) for k in range(self.m)]
 
     def _grams(self, row_weights: Array) -> Array:
-        """sum_j c_j A_ji' A_ji for every i, shape (n, m, m)."""
+        """sum_j c_j A_ji' A_ji for every i, of shape (n, m, m)."""
         stacked = np.arange(self.n * self.m)
         columns = [self.storage.take(stacked[k :: self.m]) for k in range(self.m)]
         grams = np.empty((self.n, self.m, self.m))
@@ -95,9 +96,9 @@ class StackedBlocks(Blocks):
         return grams
 
 
-def _product(X: Any, Y: Any) -> Any:
-    """The elementwise product of two matrices of one kind, in float64."""
-    with np.errstate(over="ignore"):  # the plan of a run refuses infinite norms
+def _product(X: Matrix, Y: Matrix) -> Matrix:
+    """The elementwise product in float64 of two matrices, both sparse or both dense."""
+    with np.errstate(over="ignore"):  # infinite norms are refused later, by the plan of a run
         if isinstance(X, np.ndarray):
             return np.multiply(X, Y, dtype=np.float64)
         return sp.csr_array(X.astype(np.float64).multiply(Y))

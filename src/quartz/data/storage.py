@@ -1,34 +1,40 @@
-"""The seam for data: a storage says how a kernel reads a row, and all else follows from that."""
+"""The interface for data: a storage says how kernels read a row, and the rest builds on that."""
 
 from abc import ABC
 from collections.abc import Callable
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
-from quartz.arrays import AnyArray, Array, IntArray
+from quartz.arrays import AnyArray, Array, IntArray, SparseMatrix
 from quartz.kernels import passes
 from quartz.kernels.placeholder import Opaque, Parts
+
+Matrix: TypeAlias = SparseMatrix | AnyArray
+"""A matrix of float32 or float64, sparse or dense."""
+
+GRAM_ROWS = 256  # rows that BLAS multiplies at once for a Gram matrix
 
 
 class Storage(ABC):
     """The rows of a matrix, wherever they are kept.
 
     A storage of your own sets the three attributes below; products, certificates, steps and epochs
-    then work on it. The methods here go row by row through `rows` and `parts`; a storage may have
-    faster ones.
+    then work on it. The methods here go row by row through `rows` and `parts`; a storage may
+    override them with faster ones.
 
     Attributes
     ----------
     shape : tuple of int
-        Number of rows and of columns.
+        Numbers of rows and columns.
     rows : NamedTuple
         The arrays that a kernel reads.
     parts : dict
         Plain functions that read them, by the names of the placeholders in
         :mod:`quartz.kernels.rows`: ``row_start(rows, i)``, ``column(rows, k, start)``,
-        ``value(rows, k)`` and, if it is worth while, ``prefetch_row(rows, i)``.
+        ``value(rows, k)`` and, where prefetching pays, ``prefetch_row(rows, i)``.
     """
 
     shape: tuple[int, int]
@@ -38,18 +44,18 @@ class Storage(ABC):
     @property
     def nonzeros(self) -> int:
         """Number of stored entries."""
-        return int(self._starts[-1])
+        return self._start(self.shape[0])
 
     def row(self, i: int) -> tuple[IntArray | slice, AnyArray]:
-        """The columns of row i, an index array or a slice, and its values."""
-        start, stop = self._starts[i], self._starts[i + 1]
+        """The columns of row i, as an index array or a slice, and its values."""
+        start, stop = self._start(i), self._start(i + 1)
         positions = [np.uint64(k) for k in range(start, stop)]
         column, value = self.parts["column"], self.parts["value"]
         columns = [int(column(self.rows, k, np.uint64(start))) for k in positions]
         return np.array(columns, dtype=np.int64), np.array([value(self.rows, k) for k in positions])
 
-    def take(self, examples: IntArray) -> Any:
-        """A matrix of these rows only, in this order."""
+    def take(self, examples: IntArray) -> Matrix:
+        """The matrix of these rows, in this order."""
         columns, values = zip(*map(self.row, examples), strict=True) if len(examples) else ((), ())
         starts = np.cumsum([0, *(len(row) for row in values)])
         data = np.concatenate([*values, np.empty(0)]).astype(np.float64)
@@ -57,43 +63,55 @@ class Storage(ABC):
         return sp.csr_array((data, indices, starts), (len(examples), self.shape[1]))
 
     def dense(self) -> Array:
-        """All of it as an array of float64; for small data."""
-        return np.asarray(self.take(np.arange(self.shape[0])).toarray())
+        """The matrix as an array of float64; for small data."""
+        rows = self.take(np.arange(self.shape[0]))
+        return np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray())
 
-    def support(self) -> Any:
-        """The 0/1 pattern of the entries that are not zero, a sparse or dense matrix."""
+    def support(self) -> Matrix:
+        """The matrix with 1 in place of each entry that is not 0, sparse or dense."""
         return pattern(self.take(np.arange(self.shape[0])))
 
     def multiply(self, x: Array) -> Array:
-        """X x in float64, for one vector or several columns."""
+        """X x in float64, for a vector x or a matrix of several columns."""
         return self._by_columns(passes.multiply, x, self.shape[0])
 
     def multiply_transposed(self, x: Array) -> Array:
-        """X' x in float64, likewise."""
+        """X' x in float64, for a vector x or a matrix of several columns."""
         return self._by_columns(passes.multiply_transposed, x, self.shape[1])
 
     def squared_multiply(self, x: Array) -> Array:
-        """(X o X) x in float64, without forming the squares."""
+        """(X o X) x in float64, without storing the squares X o X."""
         return self._by_columns(passes.squared_multiply, x, self.shape[0])
 
     def add_gram(self, examples: IntArray, weights: Array, out: Array) -> None:
         """Add sum_i weights_i x_i x_i' over the examples to the lower triangle of `out`."""
-        passes.add_outer_products(self.rows, self.parts, examples, weights, out)
+        if not self.gram_by_blas:
+            passes.add_outer_products(self.rows, self.parts, examples, weights, out)
+            return
+        for start in range(0, len(examples), GRAM_ROWS):
+            part = slice(start, start + GRAM_ROWS)
+            rows = self.dense_rows(examples[part])
+            out += rows.T @ (weights[part, None] * rows)
+
+    def dense_rows(self, examples: IntArray) -> Array:
+        """These rows as an array of float64."""
+        rows = np.zeros((len(examples), self.shape[1]))
+        passes.scatter(self.rows, self.parts, examples, rows)
+        return rows
 
     def row_lengths(self) -> IntArray:
-        """Number of stored entries of each row."""
-        return np.diff(self._starts)
+        """Number of stored entries in each row."""
+        starts: IntArray = np.array([self._start(i) for i in range(self.shape[0] + 1)])
+        return starts[1:] - starts[:-1]
 
     @property
     def gram_by_blas(self) -> bool:
         """Whether `add_gram` multiplies dense matrices rather than going through the entries."""
         return False
 
-    @property
-    def _starts(self) -> IntArray:
-        start = self.parts["row_start"]
-        numbers = range(self.shape[0] + 1)
-        return np.array([int(start(self.rows, np.uint64(i))) for i in numbers], dtype=np.int64)
+    def _start(self, i: int) -> int:
+        """The first position of row i."""
+        return int(self.parts["row_start"](self.rows, np.uint64(i)))
 
     def _by_columns(
         self, function: Callable[[Opaque, Parts, Array, Array], None], x: Array, size: int
@@ -105,8 +123,39 @@ class Storage(ABC):
         return found[0] if x.ndim == 1 else np.ascontiguousarray(found.T)
 
 
-def pattern(X: Any) -> Any:
-    """1 where a matrix, sparse without stored zeros or dense, is not 0."""
+class MatrixStorage(Storage):
+    """The rows of one matrix of SciPy or NumPy, whose own products are faster in float64.
+
+    Attributes
+    ----------
+    matrix : csr_array or ndarray
+    """
+
+    matrix: Matrix
+
+    def take(self, examples: IntArray) -> Matrix:
+        return self.matrix[examples]
+
+    def support(self) -> Matrix:
+        return pattern(self.matrix)
+
+    def multiply(self, x: Array) -> Array:
+        if self.matrix.dtype == np.float64:
+            return np.asarray(self.matrix @ x)
+        return super().multiply(x)  # the matrix's own product would copy float32 data to float64
+
+    def multiply_transposed(self, x: Array) -> Array:
+        if self.matrix.dtype == np.float64:
+            return np.asarray(self.matrix.T @ x)
+        return super().multiply_transposed(x)
+
+
+MatrixLike: TypeAlias = Storage | SparseMatrix | ArrayLike
+"""What a user may give as a matrix: a storage, a sparse matrix of any format, or an array."""
+
+
+def pattern(X: Matrix) -> Matrix:
+    """The matrix with 1 in place of each entry that is not 0; a sparse X stores no zeros."""
     if isinstance(X, np.ndarray):
         return (X != 0).astype(np.float64)
     return sp.csr_array((np.ones(X.nnz), X.indices, X.indptr), X.shape)

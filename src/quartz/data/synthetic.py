@@ -1,27 +1,25 @@
 """Generators of sparse problems with a known ground truth, for demos, tests and experiments."""
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 
 from quartz import checks
-from quartz.arrays import Array
+from quartz.arrays import Array, SparseMatrix
 
 
 def make_classification(
     n: int, features: int, density: float = 0.1, classes: int = 2, noise: float = 0.1, seed: int = 0
-) -> tuple[Any, Array]:
-    """Sparse unit rows with labels from a random linear model.
+) -> tuple[SparseMatrix, Array]:
+    """Sparse rows of unit length, with labels from a random linear model.
 
     Parameters
     ----------
     n, features : int
         Shape of X.
     density : float
-        Share of nonzeros in X.
+        Share of entries of X that are not 0.
     classes : int
-        2 gives labels -1 and +1; more gives 0, ..., classes - 1.
+        With 2 the labels are -1 and +1; with more they are 0, ..., classes - 1.
     noise : float
         Standard deviation of Gaussian noise on the true scores.
     seed : int
@@ -47,8 +45,8 @@ def make_classification(
 
 def make_regression(
     n: int, features: int, density: float = 0.1, noise: float = 0.1, seed: int = 0
-) -> tuple[Any, Array]:
-    """Sparse unit rows with real targets from a random linear model.
+) -> tuple[SparseMatrix, Array]:
+    """Sparse rows of unit length, with real targets from a random linear model.
 
     Parameters are those of :func:`make_classification`.
     """
@@ -59,7 +57,7 @@ def make_regression(
 
 def _sparse_unit_rows(
     n: int, features: int, density: float, seed: int
-) -> tuple[Any, np.random.Generator]:
+) -> tuple[SparseMatrix, np.random.Generator]:
     checks.count("n", n, 1, None, "It is the number of examples.")
     checks.count("features", features, 1, None, "It is the number of columns.")
     if not 0 < density <= 1:

@@ -1,41 +1,84 @@
-"""What the estimators share: runs, attributes, the certificate in a notebook."""
+"""What all estimators share: validation, fits, attributes, and their display in a notebook."""
+
+from __future__ import annotations
 
 import time
 from abc import abstractmethod
 from functools import partial
 from html import escape
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state, estimator_html_repr
+from sklearn.utils import Tags, check_random_state, estimator_html_repr
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from quartz import checks
-from quartz.arrays import Array
+from quartz.arrays import AnyArray, Array, Floats, IntArray
 from quartz.certificate import Certificate
 from quartz.estimators.callbacks import CallbackSupportMixin, Task, fit_task
-from quartz.estimators.names import Penalty, intercept_of, method_of, penalty_of
-from quartz.estimators.training import Conditions, Training
-from quartz.intercept import InterceptName
+from quartz.estimators.names import (
+    AccelerationName,
+    FitIntercept,
+    MatrixLike,
+    Penalty,
+    RandomState,
+    SamplingLike,
+    intercept_of,
+    method_of,
+    penalty_of,
+)
+from quartz.estimators.training import Attributes, Conditions, Matrix, Training, Validated
+from quartz.intercept import InterceptName, penalized_columns
+from quartz.losses.base import Loss
 from quartz.methods.state import State
 from quartz.problem import Problem
-from quartz.run import Result
+from quartz.run import Result, Trace
 
-TYPES = (np.float64, np.float32)
+TYPES = (np.float64, np.float32)  # of X that the solver reads without a copy
 POSITIVE = "Without a penalty there is no certificate by this method; a small one will do."
 
 
 class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
-    """Base of all estimators: they differ in their parameters, targets and predictions."""
+    """Base of all estimators, which differ in their parameters, targets and predictions."""
 
-    coef_: Any
-    intercept_: Any
-    _targets: ClassVar[dict[str, bool]] = {}  # what scikit-learn's validation is to know of y
+    # Parameters that all estimators have, as arguments of their constructors or as class attributes
+    alpha: float  # the searches have `alphas` in its place
+    penalty: Any  # PenaltyLike; a property in `quartz.compat`, which no other type allows
+    l1_ratio: float
+    groups: ArrayLike | None
+    fit_intercept: FitIntercept
+    tol: float
+    max_passes: float
+    max_seconds: float | None
+    sampling: SamplingLike
+    acceleration: AccelerationName
+    warm_start: bool
+    random_state: RandomState
+    n_jobs: int | None
+    verbose: bool
 
-    def training(self, X: Any, y: Any, sample_weight: Any = None) -> Training:
-        """The problems that `fit` would solve, and how; nothing is solved.
+    # Attributes of a fitted estimator
+    coef_: Any  # an array, or a CSR matrix after `sparsify`
+    intercept_: Floats
+    loss_: Loss
+    certificate_: Certificate | list[Certificate]
+    trace_: Trace | list[Trace]
+    dual_coef_: Array
+    support_: IntArray
+    objective_: float
+    duality_gap_: float
+    converged_: bool
+    n_iter_: int
+
+    _targets: ClassVar[dict[str, bool]] = {}  # options of scikit-learn's validation that concern y
+
+    def training(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Training:
+        """Return the problems that `fit` would solve, and how, without solving them.
 
         Parameters
         ----------
@@ -45,13 +88,14 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         Training
-            ``training.problems`` are for :func:`quartz.solve`.
+            Its attribute `problems` is a list with one problem for :func:`quartz.solve` or one
+            for each output.
         """
         conditions = self.conditions()
         return self.prepared(*self.validated(X, y, sample_weight), conditions)
 
     def conditions(self) -> Conditions:
-        """How problems are solved, by the parameters; the time runs from now on."""
+        """How the parameters say that problems are solved; the time limit counts from now on."""
         seconds = np.inf if self.max_seconds is None else self.max_seconds
         if seconds != np.inf:
             seconds = checks.nonnegative("max_seconds", seconds, "None is no limit.")
@@ -66,30 +110,34 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
             verbose=bool(self.verbose),
         )
 
-    def validated(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Array | None]:
-        """X in a form that the solver reads without a copy, y, and weights or None."""
-        X, y = validate_data(
+    def validated(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None) -> Validated:
+        """X in a form that the solver reads without a copy, y, and the weights or None."""
+        rows, targets = validate_data(
             self, X, y, accept_sparse="csr", dtype=TYPES, order="C", **self._targets
         )
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
-            )
-        return X, y, sample_weight
+        if sample_weight is None:
+            return rows, targets, None
+        weights = _check_sample_weight(
+            sample_weight, rows, dtype=np.float64, ensure_non_negative=True
+        )
+        return rows, targets, weights
 
     @abstractmethod
     def prepared(
         self,
-        X: Any,
-        y: Any,
+        X: Matrix,
+        y: AnyArray,
         weights: Array | None,
         conditions: Conditions,
         alpha: float | None = None,
     ) -> Training:
-        """Make problems of validated data, one or one for each output; with this alpha if given."""
+        """Make problems of validated data: a single one, or one for each output.
 
-    def scores(self, X: Any) -> Array:
-        """X coef_' + intercept_ for validated X, with a column for each output."""
+        The strength of the penalty is `alpha`, or by default the parameter of the estimator.
+        """
+
+    def scores(self, X: Matrix) -> Array:
+        """X coef_' + intercept_ for validated X, with one column for each output."""
         scores = X @ self.coef_.T
         scores = scores.toarray() if sp.issparse(scores) else np.asarray(scores)
         return np.asarray(scores + self.intercept_)
@@ -99,30 +147,39 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         coef = self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_.copy()
         return np.asarray(coef if np.ndim(self.intercept_) else coef.ravel())
 
-    # What the look-alikes of scikit-learn's classes have in another way
+    # Parameters that the classes of `quartz.compat` define differently
 
     def _intercept(self) -> InterceptName | None:
         return intercept_of(self.fit_intercept)
 
     def _alpha(self, total_weight: float) -> float:
-        """Strength of the penalty on the mean loss, for examples of that total weight."""
+        """The strength of the penalty, relative to the mean loss of examples of `total_weight`."""
         return checks.positive("alpha", self.alpha, POSITIVE)
 
     def _penalty(self, features: int, outputs: int) -> Penalty:
-        extra = int(self._intercept() == "penalized")
+        extra = penalized_columns(self._intercept())
         return penalty_of(self.penalty, self.l1_ratio, self.groups, features, extra, outputs)
 
     # A fit
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, whole: Task | None = None) -> Any:
-        """Solve all problems, and keep what they tell about the fit; after a search, its refit."""
+    def _fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        whole: Task | None = None,
+    ) -> Self:
+        """Solve all problems and set the attributes of a fitted estimator.
+
+        `whole` is the task of a search, if this is its final fit.
+        """
         training = self.training(X, y, sample_weight)
         problems, conditions = training.problems, training.conditions
         count, starts = len(problems), self._starts(problems)
-        points = [np.zeros(problem.data.d) for problem in problems]  # so far, for callbacks
+        points = [np.zeros(problem.data.d) for problem in problems]  # certified last, for callbacks
 
         def run(k: int) -> Result:
-            def fitted(certificate: Certificate) -> dict[str, Any]:
+            def fitted(certificate: Certificate) -> Attributes:
                 points[k] = certificate.w
                 return training.fitted(points)
 
@@ -133,7 +190,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
                 )
 
         with whole.part(1, "refit", count) if whole else fit_task(self, X, y, count) as task:
-            if count == 1:  # then `solve` minds Ctrl-C, and has all threads of BLAS
+            if count == 1:  # in this thread `solve` handles Ctrl-C and may use all BLAS threads
                 results = [run(0)]
             else:
                 tasks = [partial(run, k) for k in range(count)]
@@ -142,7 +199,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _starts(self, problems: list[Problem]) -> list[State | None]:
-        """Where the last fit ended, as far as it fits."""
+        """Warm starts: the solutions of the last fit, None where there is none that fits."""
         last = getattr(self, "certificate_", []) if self.warm_start else []
         certificates = last if isinstance(last, list) else [last]
         if len(certificates) != len(problems):
@@ -165,39 +222,41 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         self.n_iter_ = max(1, int(np.ceil(passes)))
         training.conditions.warn(results)
 
-    def _linear(self, X: Any) -> Array:
-        """X coef_' + intercept_."""
+    def _linear(self, X: MatrixLike) -> Array:
+        """X coef_' + intercept_, with one column for each output."""
         check_is_fitted(self)
         return self.scores(validate_data(self, X, accept_sparse="csr", dtype=TYPES, reset=False))
 
-    def sparsify(self) -> Any:
-        """Convert `coef_` to a sparse matrix, which saves memory if most of it is zero."""
+    def sparsify(self) -> Self:
+        """Convert `coef_` to a sparse matrix, which saves memory if most entries are zero."""
         check_is_fitted(self)
         self.coef_ = sp.csr_matrix(self.coef_)
         return self
 
-    def densify(self) -> Any:
+    def densify(self) -> Self:
         """Convert `coef_` back to an array."""
         check_is_fitted(self)
         self.coef_ = self.dense_coefficients()
         return self
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
     def _html_repr(self) -> str:
-        """The diagram of scikit-learn, and below it the certificate of a fitted estimator."""
+        """scikit-learn's diagram, and below it the certificate if the estimator is fitted."""
         diagram: str = estimator_html_repr(self)
         if not hasattr(self, "certificate_"):
             return diagram
         verdict = "certified" if self.converged_ else "NOT converged"
-        relative = self.duality_gap_ / abs(self.objective_) if self.objective_ else 0.0
+        last = self.certificate_
+        certificates = last if isinstance(last, list) else [last]
+        worst = max(certificate.relative_gap for certificate in certificates)
         rows = {
             "objective P": f"{self.objective_:.9g}",
             "duality gap": f"{self.duality_gap_:.2e}",
-            "relative gap": f"{relative:.2e} (tol {self.tol:g}), {verdict}",
+            "relative gap": f"{worst:.2e} (tol {self.tol:g}), {verdict}",
             "passes": str(self.n_iter_),
         }
         cells = "".join(
@@ -208,7 +267,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _start(problem: Problem, last: Certificate) -> State | None:
-    """That of a warm start; None if the last problem was of another size or loss."""
+    """The state of a warm start; None if the last problem had another size or loss."""
     try:
         return State.start(problem, last.duals, last.w)
     except ValueError:

@@ -1,22 +1,35 @@
-"""scikit-learn's callback protocol, from 1.9 on; nothing happens with older versions.
+"""Support of scikit-learn's callbacks, which exist from version 1.9 on.
 
-A fit is a task. Its subtasks are the certificates, or with several outputs one task for each, with
-its certificates. A callback may stop a run by returning True after a certificate. A search has two
-parts: one with a task for each piece of the search, and the last fit.
+A fit is a task in scikit-learn's sense. If it solves one problem, its subtasks are the
+certificates. If it solves several, each problem is a subtask, and its certificates are subtasks of
+that. A callback stops a run by returning True after a certificate. The fit of a search has two
+subtasks: the search, with a subtask for each of its pieces, and the final fit.
+
+Without callbacks, and with older versions of scikit-learn, nothing happens here.
 """
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
+
+from numpy.typing import ArrayLike
+
+from quartz.certificate import Certificate
+from quartz.estimators.names import MatrixLike
+from quartz.estimators.training import Attributes
+from quartz.methods.state import State
+from quartz.run.loop import Callback
+
+Fit = TypeVar("Fit", bound=Callable[..., object])
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 except ImportError:
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Nothing to support."""
+        """A mixin without effect, for versions of scikit-learn that have no callbacks."""
 
-    def with_callbacks(method: Any) -> Any:
+    def with_callbacks(method: Fit) -> Fit:
         """Return the method itself."""
         return method
 
@@ -24,8 +37,8 @@ except ImportError:
 __all__ = ["CallbackSupportMixin", "Task", "fit_task", "with_callbacks"]
 
 
-def fit_task(estimator: Any, X: Any, y: Any, runs: int) -> "Task":
-    """The task that is the whole of `fit`."""
+def fit_task(estimator: CallbackSupportMixin, X: MatrixLike, y: ArrayLike, runs: int) -> "Task":
+    """The task of one call of `fit`, which consists of `runs` subtasks."""
     arguments = {"estimator": estimator, "X": X, "y": y}
     if not getattr(estimator, "_skl_callbacks", None):
         return Task(None, arguments, runs)
@@ -33,9 +46,19 @@ def fit_task(estimator: Any, X: Any, y: Any, runs: int) -> "Task":
 
 
 class Task:
-    """A task of so many runs, to be entered; nothing happens if there is nobody to tell."""
+    """A task, to be entered as a context.
 
-    def __init__(self, context: Any, arguments: dict[str, Any], runs: int) -> None:
+    Parameters
+    ----------
+    context : sklearn.callback.CallbackContext or None
+        None if the estimator has no callbacks; then nothing is called.
+    arguments : dict
+        What the callbacks are given: the estimator, X and y.
+    runs : int
+        Number of runs of the solver, or of other subtasks.
+    """
+
+    def __init__(self, context: Any, arguments: dict[str, object], runs: int) -> None:
         self._context, self._arguments, self._runs = context, arguments, runs
 
     def __enter__(self) -> "Task":
@@ -48,21 +71,24 @@ class Task:
             self._context.call_on_fit_task_end(**self._arguments)
 
     def part(self, k: int, name: str, runs: int = 1) -> "Task":
-        """Subtask k of several."""
+        """Subtask number k."""
         context = self._context and self._context.subcontext(name, task_id=k, **_subtasks(runs))
         return Task(context, self._arguments, runs)
 
     @contextmanager
-    def run(self, k: int, fitted: Callable[[Any], Any]) -> Iterator[Callable[[Any, Any], bool]]:
-        """A callback for the solver's run k; `fitted` makes attributes of a certificate."""
+    def run(self, k: int, fitted: Callable[[Certificate], Attributes]) -> Iterator[Callback]:
+        """A callback for run k of the solver.
+
+        `fitted` gives the attributes that the estimator would have at a certified point.
+        """
         if self._runs == 1:
             yield self._certified(fitted)
         else:
             with self.part(k, "output") as part:
                 yield part._certified(fitted)
 
-    def _certified(self, fitted: Callable[[Any], Any]) -> Callable[[Any, Any], bool]:
-        def callback(state: Any, certificate: Any) -> bool:
+    def _certified(self, fitted: Callable[[Certificate], Attributes]) -> Callback:
+        def callback(state: State, certificate: Certificate) -> bool:
             if self._context is None:
                 return False
             step = self._context.subcontext("certificate")
@@ -73,6 +99,10 @@ class Task:
         return callback
 
 
-def _subtasks(runs: int) -> dict[str, Any]:
-    """One run has certificates, one after another; several are tasks of their own, in any order."""
+def _subtasks(runs: int) -> dict[str, int | None]:
+    """How a task announces its subtasks.
+
+    One run has an unknown number of certificates, one after another; several runs are subtasks in
+    any order.
+    """
     return {"max_subtasks": runs if runs > 1 else None, "sequential_subtasks": runs == 1}

@@ -1,8 +1,22 @@
 """The estimators that choose alpha by cross-validation."""
 
+from __future__ import annotations
+
 from typing import Any
 
+from numpy.typing import ArrayLike
+
 from quartz.estimators.classifier import QuartzClassifier
+from quartz.estimators.names import (
+    AccelerationName,
+    Alphas,
+    ClassWeight,
+    FitIntercept,
+    LossLike,
+    PenaltyLike,
+    RandomState,
+    SamplingLike,
+)
 from quartz.estimators.regressor import QuartzRegressor
 from quartz.estimators.search import AlphaSearch
 
@@ -10,43 +24,46 @@ from quartz.estimators.search import AlphaSearch
 class QuartzClassifierCV(AlphaSearch, QuartzClassifier):
     """QuartzClassifier with alpha chosen by cross-validation.
 
-    Folds and alphas are spread over threads that share one X; each fit has its certificate. The
-    same results come out for all `n_jobs`.
+    Each alpha is scored on held-out folds, and the best one is fitted to all examples. Folds and
+    alphas are solved in threads that share one X, each fit with a certificate; the results are the
+    same for all `n_jobs`.
 
     Parameters
     ----------
     loss : str or loss, default="log_loss"
-        As of :class:`QuartzClassifier`.
+        As for :class:`QuartzClassifier`.
     alphas : int or array, default=20
-        How many alphas, or which; see :func:`quartz_path`.
+        The number of alphas, or the alphas themselves; see :func:`quartz_path`.
     eps : float, default=1e-4
-        The smallest alpha over the largest, if `alphas` is a number.
+        The smallest alpha divided by the largest, if `alphas` is a number.
     cv : int, splitter or iterable, optional
-        Folds, as in scikit-learn; five, stratified, by default.
+        Folds, as in scikit-learn; by default five, stratified.
     scoring : str or callable, optional
-        Accuracy by default. Sample weights go to it, too.
+        The score to maximize; accuracy by default. It is given the sample weights, too.
     max_seconds : float, optional
-        Limit for the search, and once more for the last fit.
+        Limit for the time of the search, and again for that of the final fit.
     n_jobs : int, optional
-        Threads, for folds, alphas and the classes of one-vs-rest.
+        Number of threads, for folds and alphas, and in the final fit for the classes of
+        one-vs-rest.
     penalty, l1_ratio, groups, smoothing, fit_intercept, tol, max_passes, sampling, acceleration, \
 class_weight, random_state, verbose
-        As of :class:`QuartzClassifier`.
+        As for :class:`QuartzClassifier`.
 
     Attributes
     ----------
     alpha_ : float
-        The best; of equal ones the largest.
+        The alpha with the best mean score; of several the largest.
     best_score_ : float
-        Its mean score.
+        Mean score of alpha_ over the folds.
     alphas_ : ndarray of shape (n_alphas,)
-        All that were tried, from the largest to the smallest.
+        All alphas, from the largest to the smallest.
     scores_ : ndarray of shape (n_alphas, n_folds)
-        On the examples held out; nan where a limit or Ctrl-C came first.
+        Scores on the held-out examples; nan where the time limit or Ctrl-C came first, or where
+        the scorer gives no number.
     relative_gaps_ : ndarray of shape (n_alphas, n_folds)
-        Certified, the worst of the classes of one-vs-rest.
+        Certified relative duality gaps of the fits; the largest of the classes of one-vs-rest.
     coef_, intercept_, certificate_, ...
-        Of a :class:`QuartzClassifier` with the best alpha, fitted to all examples.
+        Those of a :class:`QuartzClassifier` with alpha = alpha_, fitted to all examples.
 
     Examples
     --------
@@ -62,24 +79,24 @@ class_weight, random_state, verbose
 
     def __init__(
         self,
-        loss: Any = "log_loss",
+        loss: LossLike = "log_loss",
         *,
-        alphas: Any = 20,
+        alphas: Alphas = 20,
         eps: float = 1e-4,
         cv: Any = None,
         scoring: Any = None,
-        penalty: Any = "l2",
+        penalty: PenaltyLike = "l2",
         l1_ratio: float = 0.5,
-        groups: Any = None,
+        groups: ArrayLike | None = None,
         smoothing: float = 1.0,
-        fit_intercept: Any = True,
+        fit_intercept: FitIntercept = True,
         tol: float = 1e-4,
         max_passes: float = 1000,
         max_seconds: float | None = None,
-        sampling: Any = "auto",
-        acceleration: str = "auto",
-        class_weight: Any = None,
-        random_state: Any = None,
+        sampling: SamplingLike = "auto",
+        acceleration: AccelerationName = "auto",
+        class_weight: ClassWeight = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
@@ -107,43 +124,45 @@ class_weight, random_state, verbose
 class QuartzRegressorCV(AlphaSearch, QuartzRegressor):
     """QuartzRegressor with alpha chosen by cross-validation.
 
-    Folds and alphas are spread over threads that share one X; each fit has its certificate. The
-    same results come out for all `n_jobs`.
+    Each alpha is scored on held-out folds, and the best one is fitted to all examples. Folds and
+    alphas are solved in threads that share one X, each fit with a certificate; the results are the
+    same for all `n_jobs`.
 
     Parameters
     ----------
     loss : str or loss, default="squared"
-        As of :class:`QuartzRegressor`.
+        As for :class:`QuartzRegressor`.
     alphas : int or array, default=20
-        How many alphas, or which; see :func:`quartz_path`.
+        The number of alphas, or the alphas themselves; see :func:`quartz_path`.
     eps : float, default=1e-4
-        The smallest alpha over the largest, if `alphas` is a number.
+        The smallest alpha divided by the largest, if `alphas` is a number.
     cv : int, splitter or iterable, optional
-        Folds, as in scikit-learn; five by default, not shuffled.
+        Folds, as in scikit-learn; by default five, not shuffled.
     scoring : str or callable, optional
-        R^2 by default. Sample weights go to it, too.
+        The score to maximize; R^2 by default. It is given the sample weights, too.
     max_seconds : float, optional
-        Limit for the search, and once more for the last fit.
+        Limit for the time of the search, and again for that of the final fit.
     n_jobs : int, optional
-        Threads, for folds, alphas and targets.
+        Number of threads, for folds and alphas, and in the final fit for several targets.
     penalty, l1_ratio, groups, epsilon, smoothing, fit_intercept, tol, max_passes, sampling, \
 acceleration, random_state, verbose
-        As of :class:`QuartzRegressor`.
+        As for :class:`QuartzRegressor`.
 
     Attributes
     ----------
     alpha_ : float
-        The best; of equal ones the largest.
+        The alpha with the best mean score; of several the largest.
     best_score_ : float
-        Its mean score.
+        Mean score of alpha_ over the folds.
     alphas_ : ndarray of shape (n_alphas,)
-        All that were tried, from the largest to the smallest.
+        All alphas, from the largest to the smallest.
     scores_ : ndarray of shape (n_alphas, n_folds)
-        On the examples held out; nan where a limit or Ctrl-C came first.
+        Scores on the held-out examples; nan where the time limit or Ctrl-C came first, or where
+        the scorer gives no number.
     relative_gaps_ : ndarray of shape (n_alphas, n_folds)
-        Certified, the worst of the targets.
+        Certified relative duality gaps of the fits; the largest of several targets.
     coef_, intercept_, certificate_, ...
-        Of a :class:`QuartzRegressor` with the best alpha, fitted to all examples.
+        Those of a :class:`QuartzRegressor` with alpha = alpha_, fitted to all examples.
 
     Examples
     --------
@@ -157,24 +176,24 @@ acceleration, random_state, verbose
 
     def __init__(
         self,
-        loss: Any = "squared",
+        loss: LossLike = "squared",
         *,
-        alphas: Any = 20,
+        alphas: Alphas = 20,
         eps: float = 1e-4,
         cv: Any = None,
         scoring: Any = None,
-        penalty: Any = "l2",
+        penalty: PenaltyLike = "l2",
         l1_ratio: float = 0.5,
-        groups: Any = None,
+        groups: ArrayLike | None = None,
         epsilon: float = 0.1,
         smoothing: float = 1.0,
-        fit_intercept: Any = True,
+        fit_intercept: FitIntercept = True,
         tol: float = 1e-4,
         max_passes: float = 1000,
         max_seconds: float | None = None,
-        sampling: Any = "auto",
-        acceleration: str = "auto",
-        random_state: Any = None,
+        sampling: SamplingLike = "auto",
+        acceleration: AccelerationName = "auto",
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:

@@ -1,9 +1,10 @@
-"""One problem for many alphas, each started from what is known for others.
+"""One problem for many alphas, each started from the solutions for other alphas.
 
-In levels: alphas far apart come first, from the largest to the smallest. Then come those halfway
-between neighbours, again and again: they start on the cubics, in log alpha, through the nearest
-solutions. For smooth losses that is so close that most need a certificate and nothing else. What
-a level consists of, rows or single alphas, does not depend on each other, and is solved in threads.
+The alphas are solved in levels. The first level has alphas far apart, from the largest to the
+smallest. Each further level has the alphas halfway between neighbours that are already solved; they
+start on the cubics, as functions of log alpha, through the nearest solutions. For smooth losses
+these starts are so good that most need a certificate but no further pass. The rows or single alphas
+of one level do not depend on each other, and are solved in threads.
 """
 
 from collections.abc import Iterator
@@ -19,34 +20,37 @@ from quartz.problem import Problem
 from quartz.progress import counting_bar
 from quartz.run import Result, Start
 
-COARSE = 1.0  # mean distance in log alpha of those that come first, at most
-SHORTEST_ROW = 3  # alphas of them that are solved in a row, at least
-LONGEST_ROW = 10  # alphas in a row, at most, for losses that are not smooth
-NEAREST = 4  # solutions that a start is made of, at most
-WILD = 4.0  # sum of their shares' absolute values, above which fewer solutions are taken
+# The first level
+COARSE = 1.0  # mean distance of its alphas in log alpha, at most
+SHORTEST_ROW = 3  # alphas that are solved one after another, at least
+LONGEST_ROW = 10  # alphas that are solved one after another, at most, if the loss is not smooth
 
-Solutions = dict[float, tuple[Array, Array]]  # w and the duals, by alpha
+# Starts by polynomials in log alpha
+NEAREST = 4  # solutions that a polynomial goes through, at most
+WILD = 4.0  # sum of the absolute weights of the solutions, above which fewer are taken
+
+Solutions = dict[float, tuple[Array, Array]]  # by alpha: w of shape (d,), and the dual variables
 
 
 class _Task(NamedTuple):
-    """What a thread does at once."""
+    """What a thread does in one piece."""
 
-    problem: int
-    alphas: Array  # one after another
-    known: Solutions  # to start from
-    is_last: bool  # whether nothing starts from its own solutions
+    problem: int  # index of the problem
+    alphas: Array  # solved one after another
+    known: Solutions  # of earlier levels, to start from
+    is_last: bool  # whether no later level starts from the solutions of this task
 
 
 def solve_in_levels(training: Training, alphas: Array) -> list[list[Result]]:
-    """Solve all problems for all alphas, which fall; a row of results for each alpha.
+    """Solve all problems for all alphas, which must fall; return a row of results for each alpha.
 
-    They lack their vectors over the examples. The duals of all levels but the last are kept until
-    the end, which are up to four fifths of all.
+    The results lack their vectors over the examples. In the meantime the dual variables of all
+    levels but the last, up to four fifths of all alphas, are kept in memory.
     """
     problems, conditions = training.problems, training.conditions
     for problem in problems:
         if not problem.losses.abilities.vector:
-            _ = problem.losses.dual_bounds  # found once, for all alphas
+            _ = problem.losses.dual_bounds  # a cached property, computed once for all alphas
     results: list[dict[float, Result]] = [{} for _ in problems]
     known: list[Solutions] = [{} for _ in problems]
     levels = _levels(alphas, smooth=problems[0].losses.abilities.smooth)
@@ -65,7 +69,7 @@ def solve_in_levels(training: Training, alphas: Array) -> list[list[Result]]:
         for level in levels:
             tasks = [
                 _Task(k, alphas[numbers], known[k], level is levels[-1])
-                for numbers in level[::-1]  # small alphas take longest, hence first
+                for numbers in level[::-1]  # small alphas take longest, so they come first
                 for k in range(len(problems))
             ]
             runs = conditions.in_threads([partial(run, task) for task in tasks])
@@ -76,6 +80,7 @@ def solve_in_levels(training: Training, alphas: Array) -> list[list[Result]]:
 
 
 def _without_examples(result: Result) -> Result:
+    """The result without its vectors over the examples, to save memory."""
     none = np.empty(0)
     certificate = replace(result.certificate, example_gaps=none, duals=none, abar=none)
     return replace(result, certificate=certificate, plan=None)
@@ -86,9 +91,9 @@ def solve_path(
 ) -> Iterator[Result]:
     """Solve a problem for one alpha after another.
 
-    Each starts where the line through the last two solutions, in log alpha, leads: mostly half the
-    passes of a start at the last one. Parabolas were worse. But the first starts from those that
-    are known around it, if there are any.
+    Each alpha starts on the line, as a function of log alpha, through the last two solutions. That
+    mostly takes half the passes of a start at the last solution; parabolas were worse. The first
+    alpha starts from the known solutions around it, if there are any.
     """
     smooth = problem.losses.abilities.smooth
     last: Result | None = None
@@ -96,7 +101,8 @@ def solve_path(
     for alpha in map(float, alphas):
         problem = training.at(problem, alpha)
         start = _along(problem, solutions, alpha)
-        # Where the loss is not smooth, a good start may be lost, and takes long to regain.
+        # A start with an expected objective is not certified. But if the loss is not smooth, the
+        # first steps may make a good start worse, and it takes long to regain it.
         if start is not None and last is not None and smooth:
             similar = last.certificate.primal_value
             start = replace(start, objective=similar if np.isfinite(similar) else None)
@@ -107,7 +113,10 @@ def solve_path(
 
 
 def _nearest(solutions: Solutions, alpha: float) -> Solutions:
-    """Those around alpha, as many above as below it where there are so many."""
+    """The solutions around alpha, as many above as below it where possible.
+
+    They are only two if the polynomial through more of them is wild.
+    """
     known = np.array(sorted(solutions))
     above = int(np.searchsorted(known, alpha))
     for count in (NEAREST, 2):
@@ -119,26 +128,27 @@ def _nearest(solutions: Solutions, alpha: float) -> Solutions:
 
 
 def _shares(known: Array, alpha: float) -> Array:
-    """What each counts at alpha in the polynomial in log alpha through all (Lagrange's)."""
+    """The weight of each solution, at alpha, in Lagrange's polynomial in log alpha through all."""
     x, t = np.log(known), np.log(alpha)
     others = ~np.eye(len(x), dtype=bool)
-    with np.errstate(all="ignore"):  # two may have one logarithm
+    with np.errstate(all="ignore"):  # two alphas may have the same logarithm
         ratios = np.divide(t - x, x[:, None] - x, out=np.ones((len(x), len(x))), where=others)
         return np.asarray(ratios.prod(axis=1))
 
 
 def _along(problem: Problem, solutions: Solutions, alpha: float) -> Start | None:
-    """Where to start: the point of that polynomial, inside the domain of the conjugates.
+    """Where to start: the polynomial through the solutions at alpha, made feasible.
 
-    Or the nearest solution, if the polynomial is wild or the domain has no such point.
+    If the polynomial is wild or cannot be made feasible, the start is the nearest solution.
     """
     if not solutions:
         return None
     closest = min(solutions, key=lambda known: abs(np.log(known) - np.log(alpha)))
     w, duals = solutions[closest]
     nearest = Start(duals, w)
-    shares = _shares(np.array(list(solutions)), alpha)
-    if not np.abs(shares).sum() <= WILD:
+    can, shares = problem.losses.abilities, _shares(np.array(list(solutions)), alpha)
+    domain_is_known = can.simplex or not can.vector
+    if not np.abs(shares).sum() <= WILD or not domain_is_known:
         return nearest
     w, duals = (
         sum(share * vector for share, vector in zip(shares, vectors, strict=True))
@@ -146,16 +156,18 @@ def _along(problem: Problem, solutions: Solutions, alpha: float) -> Start | None
     )
     feasible = problem.losses.nearest_feasible(duals)
     moved = np.flatnonzero((feasible != duals).reshape(problem.n, -1).any(axis=1))
-    # They moved to the ends of their domains, which need not belong to these.
+    # They were moved to the ends of their domains, where a conjugate may be infinite.
     if np.isinf(problem.losses.conjugates(feasible, moved)).any():
         return nearest
     return Start(feasible, w)
 
 
 def _levels(alphas: Array, smooth: bool) -> list[list[IntArray]]:
-    """Numbers of alphas: rows of those far apart, and then one by one all that lie between.
+    """The indices of the alphas in each level, in rows that are solved one after another.
 
-    Only rows if the loss is not smooth: with starts in between hinge took half as many passes more.
+    The first level has rows of alphas far apart, the others have single alphas halfway between. If
+    the loss is not smooth, there is only one level of rows of neighbours: with starts from both
+    sides the hinge loss took half as many passes more.
     """
     if not smooth:
         return [np.array_split(np.arange(len(alphas)), -(-len(alphas) // LONGEST_ROW))]

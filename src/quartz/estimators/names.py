@@ -1,12 +1,15 @@
-"""The estimators' door: names in their parameters become objects here, once.
+"""The parameters of the estimators: their types, and the objects that their names stand for.
 
-An object stands for itself everywhere.
+Names become objects here and nowhere else. A parameter that takes a name also takes an object,
+which is used as it is.
 """
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from quartz import checks, losses, regularizers, samplings
 from quartz.arrays import IntArray
@@ -15,6 +18,37 @@ from quartz.losses.base import Loss
 from quartz.methods import Accelerated, Automatic, Method, Permuted
 from quartz.regularizers.base import Regularizer
 from quartz.samplings import Recipe
+
+# What users pass
+
+MatrixLike: TypeAlias = ArrayLike | sp.sparray | sp.spmatrix
+"""X of shape (n_samples, n_features): an array, a sparse matrix or a frame."""
+
+LossLike: TypeAlias = str | Loss
+"""A loss, or its name in `CLASSIFIERS` or `REGRESSORS`."""
+
+PenaltyLike: TypeAlias = str | Regularizer
+"""A regularizer, or its name in `PENALTIES`."""
+
+SamplingLike: TypeAlias = str | Method | Recipe
+"""A sampling or a method, or its name in `SAMPLINGS`."""
+
+AccelerationName: TypeAlias = Literal["auto", "on", "off"]
+"""Whether runs are accelerated; see `ACCELERATION`."""
+
+FitIntercept: TypeAlias = bool | Literal["penalized"]
+"""Whether there is an intercept, and whether the penalty includes it."""
+
+ClassWeight: TypeAlias = dict[Any, float] | Literal["balanced"] | None
+"""Weights of the classes by their labels, which may be of any type that scikit-learn takes."""
+
+RandomState: TypeAlias = int | np.random.RandomState | None
+"""A seed in scikit-learn's sense."""
+
+Alphas: TypeAlias = int | ArrayLike
+"""A number of alphas, or the alphas themselves."""
+
+# What names stand for
 
 CLASSIFIERS: dict[str, Callable[..., Loss]] = {
     "hinge": lambda smoothing: losses.Hinge(),
@@ -30,7 +64,6 @@ REGRESSORS: dict[str, Callable[..., Loss]] = {
     "epsilon_insensitive": lambda smoothing, epsilon: losses.EpsilonInsensitive(epsilon),
     "absolute": lambda smoothing, epsilon: losses.Absolute(),
 }
-QUADRATIC = "Without a quadratic part there is no certificate by this method. Try 0.99."
 PENALTIES = ("l2", "elasticnet", "nonnegative", "group")
 SAMPLINGS: dict[str, Method | Recipe | None] = {
     "auto": None,
@@ -44,10 +77,11 @@ ACCELERATION: dict[str, Callable[[Method | Recipe | None], Method | Recipe]] = {
     "on": lambda inner: Accelerated(inner or Permuted()),
     "off": lambda inner: inner or Permuted(),
 }
+QUADRATIC = "Without a quadratic part there is no certificate by this method. Try 0.99."
 
 
 class Penalty(NamedTuple):
-    """lam g, whose lam is a share of alpha.
+    """The penalty of an estimator as lam g, where lam is a fixed share of alpha.
 
     Attributes
     ----------
@@ -61,25 +95,31 @@ class Penalty(NamedTuple):
     regularizer: Regularizer
 
 
-def loss_of(name: Any, known: dict[str, Callable[..., Loss]], **parameters: float) -> Any:
-    """The loss of that name."""
-    if not isinstance(name, str):
-        return name
-    return _choose("loss", name, known)(**parameters)
+def loss_of(loss: LossLike, known: dict[str, Callable[..., Loss]], **parameters: float) -> Loss:
+    """The loss that the parameter `loss` stands for; `parameters` are those of all names."""
+    if not isinstance(loss, str):
+        return loss
+    _check_name("loss", loss, known)
+    return known[loss](**parameters)
 
 
-def method_of(sampling: Any, acceleration: str) -> Method | Recipe:
-    """The method that a sampling, by name or not, and an acceleration stand for."""
-    inner = _choose("sampling", sampling, SAMPLINGS) if isinstance(sampling, str) else sampling
+def method_of(sampling: SamplingLike, acceleration: AccelerationName) -> Method | Recipe:
+    """The method that the parameters `sampling` and `acceleration` stand for."""
+    inner: Method | Recipe | None
+    if isinstance(sampling, str):
+        _check_name("sampling", sampling, SAMPLINGS)
+        inner = SAMPLINGS[sampling]
+    else:
+        inner = sampling
     if acceleration not in ACCELERATION:
         raise ValueError(f'acceleration must be "auto", "on" or "off", got {acceleration!r}.')
     if isinstance(inner, Method) and not isinstance(inner, Permuted):
-        return inner  # it knows itself whether to accelerate
+        return inner  # other methods decide about acceleration themselves
     return ACCELERATION[acceleration](inner)
 
 
-def intercept_of(fit_intercept: Any) -> InterceptName | None:
-    """What `fit_intercept` means to a Problem."""
+def intercept_of(fit_intercept: FitIntercept) -> InterceptName | None:
+    """The argument `intercept` of a Problem that `fit_intercept` stands for."""
     if isinstance(fit_intercept, bool | np.bool_):
         return "free" if fit_intercept else None
     if isinstance(fit_intercept, str) and fit_intercept == "penalized":
@@ -89,45 +129,59 @@ def intercept_of(fit_intercept: Any) -> InterceptName | None:
     )
 
 
-def couples_outputs(penalty: Any) -> bool:
-    """Whether several outputs have terms of that penalty in common."""
+def couples_outputs(penalty: PenaltyLike) -> bool:
+    """Whether terms of the penalty contain coefficients of several outputs."""
     return isinstance(penalty, str) and penalty == "group"
 
 
 def penalty_of(
-    name: Any, l1_ratio: float, groups: Any, features: int, extra: int, outputs: int
+    penalty: PenaltyLike,
+    l1_ratio: float,
+    groups: ArrayLike | None,
+    features: int,
+    extra: int,
+    outputs: int,
 ) -> Penalty:
-    """The penalty alpha (l1_ratio ||w||_1 + (1 - l1_ratio) / 2 ||w||^2) and the like.
+    """The object that the parameter `penalty` stands for.
 
     Parameters
     ----------
-    name : str or regularizer
-        "group" has the norms of groups in place of absolute values.
+    penalty : str or regularizer
+        See :class:`quartz.QuartzClassifier`.
     l1_ratio : float
-    groups : array of shape (features,)
+        For "elasticnet" and "group".
+    groups : array of shape (features,), optional
         For "group".
-    features, extra, outputs : int
-        Sizes: coordinates of a penalized intercept, 0 or 1, and outputs with weights in common.
+    features : int
+        Number of features.
+    extra : int
+        1 if the intercept is penalized, which makes it one more coordinate, otherwise 0.
+    outputs : int
+        Number of outputs of one problem; a group holds the coefficients of all of them.
     """
-    if name is None:
+    if penalty is None:
         raise ValueError(
             "penalty=None has no certificate by this method, which needs a strongly convex one. "
             "Use a small alpha."
         )
-    if not isinstance(name, str):
-        return Penalty(1.0, name)
-    if name in ("elasticnet", "group"):
+    if not isinstance(penalty, str):
+        return Penalty(1.0, penalty)
+    if penalty in ("elasticnet", "group"):
         l1_ratio = checks.share("l1_ratio", l1_ratio, QUADRATIC)
         share, mu = 1 - l1_ratio, l1_ratio / (1 - l1_ratio)
-        if name == "elasticnet":
+        if penalty == "elasticnet":
             return Penalty(share, regularizers.ElasticNet(mu))
         return Penalty(share, regularizers.GroupL2(_labels(groups, features, extra, outputs), mu))
-    simple = {"l2": regularizers.L2(), "nonnegative": regularizers.NonnegativeL2()}
-    return Penalty(1.0, _choose("penalty", name, dict.fromkeys(PENALTIES) | simple))
+    _check_name("penalty", penalty, PENALTIES)
+    simple: dict[str, Regularizer] = {
+        "l2": regularizers.L2(),
+        "nonnegative": regularizers.NonnegativeL2(),
+    }
+    return Penalty(1.0, simple[penalty])
 
 
-def _labels(groups: Any, features: int, extra: int, outputs: int) -> IntArray:
-    """The group of each coordinate; a penalized intercept is one of its own."""
+def _labels(groups: ArrayLike | None, features: int, extra: int, outputs: int) -> IntArray:
+    """The group number of each coordinate; a penalized intercept is a group of its own."""
     if groups is None or np.shape(groups) != (features,):
         raise ValueError(
             f'penalty="group" needs groups, an array with the group of each of the {features} '
@@ -138,8 +192,7 @@ def _labels(groups: Any, features: int, extra: int, outputs: int) -> IntArray:
     return np.repeat(labels, outputs).astype(np.int64)
 
 
-def _choose(parameter: str, name: str, known: dict[str, Any]) -> Any:
+def _check_name(parameter: str, name: str, known: Collection[str]) -> None:
     if name not in known:
         names = ", ".join(map(repr, known))
         raise ValueError(f"{parameter} must be one of {names} or an object, got {name!r}.")
-    return known[name]

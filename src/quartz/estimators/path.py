@@ -1,36 +1,39 @@
-"""Models for many alphas."""
+"""Regularization paths: the models of one estimator for many alphas."""
+
+from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from quartz import checks
-from quartz.arrays import Array
+from quartz.arrays import Array, Mask
 from quartz.estimators.base import LinearModel
 from quartz.estimators.many_alphas import solve_in_levels
-from quartz.estimators.training import Conditions
+from quartz.estimators.names import Alphas, MatrixLike
+from quartz.estimators.training import Conditions, Validated
 
 
 @dataclass(frozen=True)
 class Path:
-    """What `quartz_path` returns; arrays with a row for each alpha.
+    """What `quartz_path` returns: arrays with one row for each alpha.
 
     Attributes
     ----------
     alphas : ndarray of shape (n_alphas,)
         From the largest to the smallest.
     coefs : ndarray of shape (n_alphas, ...)
-        `coef_` of the estimator for each.
+        `coef_` of the estimator for each alpha.
     intercepts : ndarray of shape (n_alphas, ...)
-        Likewise.
+        `intercept_` of the estimator for each alpha.
     objectives, gaps : ndarray of shape (n_alphas,)
-        The certificate: optima are between objectives - gaps and objectives.
-    converged : ndarray of shape (n_alphas,)
-        Whether the relative gaps meet `tol`.
+        Certified: the optima lie between objectives - gaps and objectives.
+    converged : ndarray of bool of shape (n_alphas,)
+        Whether the certificates meet `tol`.
     passes : ndarray of shape (n_alphas,)
-        Of the problem that took most.
+        Number of passes; if there are several problems, the largest.
     """
 
     alphas: Array
@@ -38,37 +41,39 @@ class Path:
     intercepts: Array
     objectives: Array
     gaps: Array
-    converged: Array
+    converged: Mask
     passes: Array
 
 
 def quartz_path(
     estimator: LinearModel,
-    X: Any,
-    y: Any,
-    alphas: Any = 50,
+    X: MatrixLike,
+    y: ArrayLike,
+    alphas: Alphas = 50,
     *,
     eps: float = 1e-4,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
 ) -> Path:
-    """Fit the estimator for many alphas, from the largest to the smallest, with warm starts.
+    """Fit an estimator for many alphas, with warm starts.
 
     Parameters
     ----------
     estimator : QuartzClassifier or QuartzRegressor
-        Its parameters count, but for alpha; it is not changed. With n_jobs, classes or outputs and
-        alphas are solved in threads that share one X; the results are the same for all n_jobs.
+        Has all parameters but alpha; it is not changed. Its `n_jobs` is the number of threads,
+        which share one X; the results do not depend on it.
     X, y, sample_weight
-        As for its `fit`.
+        As for `fit` of the estimator.
     alphas : int or array, default=50
-        How many, or which, on the mean loss (also for estimators with C). A number of them is
-        spread evenly in the logarithm, from an alpha where the model is nearly or exactly 0.
+        The number of alphas, or the alphas themselves: strengths of the penalty relative to the
+        mean loss, also for estimators that have C. A number of alphas is spaced evenly in log
+        alpha, from an alpha where the model is 0 or nearly so.
     eps : float, default=1e-4
-        The smallest of them over the largest.
+        The smallest alpha divided by the largest, if `alphas` is a number.
 
     Returns
     -------
     Path
+        The models and their certificates.
 
     Examples
     --------
@@ -81,14 +86,14 @@ def quartz_path(
     model = clone(estimator)
     conditions = model.conditions()
     validated = model.validated(X, y, sample_weight)
-    alphas = alpha_grid(model, validated, conditions, alphas, eps)
-    training = model.prepared(*validated, conditions, alpha=middle(alphas))
-    results = solve_in_levels(training, alphas)
+    grid = alpha_grid(model, validated, conditions, alphas, eps)
+    training = model.prepared(*validated, conditions, alpha=middle(grid))
+    results = solve_in_levels(training, grid)
     conditions.warn([result for row in results for result in row])
     fitted = [training.fitted([result.w for result in row]) for row in results]
     certificates = [[result.certificate for result in row] for row in results]
     return Path(
-        alphas,
+        grid,
         np.stack([attributes["coef_"] for attributes in fitted]),
         np.stack([attributes["intercept_"] for attributes in fitted]),
         np.array([sum(c.primal_value for c in row) for row in certificates]),
@@ -99,18 +104,18 @@ def quartz_path(
 
 
 def middle(alphas: Array) -> float:
-    """The alpha that suits best what solvers choose once for a path."""
+    """The middle alpha, for what a problem chooses once, such as the constant of an intercept."""
     return float(alphas[len(alphas) // 2])
 
 
 def alpha_grid(
     model: LinearModel,
-    validated: tuple[Any, Any, Array | None],
+    validated: Validated,
     conditions: Conditions,
-    alphas: Any,
+    alphas: Alphas,
     eps: float,
 ) -> Array:
-    """The alphas, falling."""
+    """The alphas themselves, from the largest to the smallest."""
     if np.ndim(alphas) == 1:
         try:
             grid = np.sort(np.asarray(alphas, dtype=np.float64))[::-1]
@@ -123,5 +128,5 @@ def alpha_grid(
     remedy = "It is the smallest alpha over the largest."
     eps = checks.share("eps", checks.positive("eps", eps, remedy), remedy)
     training = model.prepared(*validated, conditions, alpha=1.0)
-    largest = training.largest_alpha() or 1.0  # 0 fits best
+    largest = training.largest_alpha() or 1.0  # 0 if w = 0 is optimal without any penalty
     return np.geomspace(largest, eps * largest, count)

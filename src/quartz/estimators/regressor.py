@@ -1,97 +1,132 @@
 """Linear regression."""
 
-from typing import Any, ClassVar
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from quartz.arrays import Array
+from quartz.arrays import AnyArray, Array
 from quartz.data import KroneckerBlocks, RowBlocks
 from quartz.estimators.base import LinearModel
 from quartz.estimators.callbacks import with_callbacks
-from quartz.estimators.names import REGRESSORS, couples_outputs, loss_of
-from quartz.estimators.training import Attributes, Conditions, Training, stacked_coefficients
+from quartz.estimators.names import (
+    REGRESSORS,
+    AccelerationName,
+    FitIntercept,
+    LossLike,
+    MatrixLike,
+    PenaltyLike,
+    RandomState,
+    SamplingLike,
+    couples_outputs,
+    loss_of,
+)
+from quartz.estimators.training import (
+    Attributes,
+    Conditions,
+    Matrix,
+    Training,
+    stacked_coefficients,
+)
 from quartz.losses.base import abilities
 from quartz.problem import Problem
+
+if TYPE_CHECKING:
+    from sklearn.linear_model import LinearRegression
 
 
 class QuartzRegressor(MultiOutputMixin, RegressorMixin, LinearModel):  # type: ignore[misc]
     """Linear regression with a certified duality gap.
 
     Minimizes the (weighted) mean loss plus alpha times the penalty, until the relative duality gap,
-    recomputed from scratch, is at most `tol`.
+    recomputed from scratch, is at most `tol`. ``training(X, y).problems`` are the problems that
+    ``fit(X, y)`` solves, for :func:`quartz.solve`.
 
     Parameters
     ----------
     loss : str or loss, default="squared"
-        With the residual r = x'w + b - y:
+        A name, or a loss of :mod:`quartz.losses` or of your own. With the residual
+        r = x'w + b - y:
 
         - "squared": r^2 / 2
-        - "huber": r^2 / (2 s) for |r| <= s, else |r| - s / 2, s being `smoothing`
+        - "huber": r^2 / (2 s) for |r| <= s, else |r| - s / 2, where s is `smoothing`
         - "epsilon_insensitive": max(0, |r| - epsilon)
         - "absolute": |r|
-
-        or a loss of :mod:`quartz.losses` or of your own.
     alpha : float, default=1e-4
-        Strength of the penalty on the mean loss: alpha / n of scikit-learn's Ridge.
+        Strength of the penalty relative to the mean loss; that of scikit-learn's Ridge is n times
+        as large.
     penalty : {"l2", "elasticnet", "nonnegative", "group"} or regularizer, default="l2"
-        ||w||^2 / 2; (1 - l1_ratio) ||w||^2 / 2 + l1_ratio ||w||_1; ||w||^2 / 2 with w >= 0; or the
-        elastic net with the norms of groups of features in place of absolute values. With several
-        targets a group holds the coefficients of all of them.
+        A name, or an object of :mod:`quartz.regularizers` or of your own:
+
+        - "l2": ||w||^2 / 2
+        - "elasticnet": (1 - l1_ratio) ||w||^2 / 2 + l1_ratio ||w||_1
+        - "nonnegative": ||w||^2 / 2 with w >= 0
+        - "group": the elastic net with the norms of groups of features in place of absolute
+          values; with several targets a group holds the coefficients of all of them
     l1_ratio : float, default=0.5
-        For "elasticnet" and "group"; below 1.
+        For "elasticnet" and "group"; at least 0 and below 1.
     groups : array of shape (n_features,), optional
         The group of each feature, for "group".
     epsilon : float, default=0.1
-        Of "epsilon_insensitive".
+        For "epsilon_insensitive"; 0 or more.
     smoothing : float, default=1.0
-        Of "huber".
+        For "huber"; positive.
     fit_intercept : bool or "penalized", default=True
-        True leaves the intercept out of the penalty; "penalized" treats it as one more feature.
+        True leaves the intercept out of the penalty; "penalized" treats it as the coefficient of
+        one more feature that is always 1.
     tol : float, default=1e-4
         Relative duality gap at which a fit ends.
     max_passes : float, default=1000
-        Limit for visits of examples, over n.
+        Limit for the number of passes; one pass visits n examples.
     max_seconds : float, optional
         Limit for the time of a fit.
-    sampling : str or sampling, default="auto"
-        "auto", "permuted", "uniform", "importance", "nice" (mini-batches of 32) or an object of
-        :mod:`quartz.samplings`.
+    sampling : str, sampling or method, default="auto"
+        "auto", "permuted", "uniform", "importance", "nice" (mini-batches of 32), an object of
+        :mod:`quartz.samplings` or a method of :mod:`quartz.methods`.
     acceleration : {"auto", "on", "off"}, default="auto"
-        See :func:`quartz.solve`.
+        Whether to accelerate the steps of `sampling`; "auto" decides during the run, and with
+        sampling="auto" also takes Newton steps where these are cheaper. A method other than
+        ``Permuted()`` decides for itself.
     warm_start : bool, default=False
-        Whether to start from the dual variables of the last fit, if it had as many examples.
+        Whether to start from the solution of the last fit, if the problems have the same sizes and
+        the old dual variables are feasible for the loss.
     random_state : int, RandomState or None, default=None
-        Of the order in which examples are visited.
+        Seed of the order in which examples are visited.
     n_jobs : int, optional
-        Threads, for several targets.
+        Number of threads, for several targets.
     verbose : bool, default=False
         Whether to show a progress bar (needs tqdm).
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+        Coefficients; a matrix if y is a matrix.
     intercept_ : float or ndarray of shape (n_targets,)
-    objective_, duality_gap_ : float
-        Certified: the optimum is between objective_ - duality_gap_ and objective_. Sums over the
-        targets, if these are independent.
-    converged_ : bool
-        Whether the certificate meets `tol`.
-    certificate_ : Certificate
-        In parts; a list for several targets.
-    dual_coef_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
-        Dual variables.
-    support_ : ndarray
-        Examples with a dual variable that is not zero.
-    n_iter_ : int
-        Passes, rounded up.
-    trace_ : Trace
-        The certificates on the way; a list for several targets.
+        Intercepts; 0 without an intercept.
     loss_ : Loss
         The loss as an object.
+    objective_, duality_gap_ : float
+        Certified: the optimum lies between objective_ - duality_gap_ and objective_. If there is
+        one problem for each target, both are sums over the targets.
+    converged_ : bool
+        Whether the certificates meet `tol`.
+    certificate_ : Certificate or list of Certificate
+        The duality gap in its parts; a list if there is one problem for each of several targets.
+    dual_coef_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
+        Dual variables.
+    support_ : ndarray of int
+        Indices of the examples with a dual variable that is not zero.
+    n_iter_ : int
+        Number of passes, rounded up; of several problems the largest.
+    trace_ : Trace or list of Trace
+        The certificates during the run; a list like `certificate_`.
     n_features_in_ : int
-    feature_names_in_ : ndarray
-        If the features had names.
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X had names.
 
     Examples
     --------
@@ -109,22 +144,22 @@ class QuartzRegressor(MultiOutputMixin, RegressorMixin, LinearModel):  # type: i
 
     def __init__(
         self,
-        loss: Any = "squared",
+        loss: LossLike = "squared",
         *,
         alpha: float = 1e-4,
-        penalty: Any = "l2",
+        penalty: PenaltyLike = "l2",
         l1_ratio: float = 0.5,
-        groups: Any = None,
+        groups: ArrayLike | None = None,
         epsilon: float = 0.1,
         smoothing: float = 1.0,
-        fit_intercept: Any = True,
+        fit_intercept: FitIntercept = True,
         tol: float = 1e-4,
         max_passes: float = 1000,
         max_seconds: float | None = None,
-        sampling: Any = "auto",
-        acceleration: str = "auto",
+        sampling: SamplingLike = "auto",
+        acceleration: AccelerationName = "auto",
         warm_start: bool = False,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
@@ -147,27 +182,29 @@ class QuartzRegressor(MultiOutputMixin, RegressorMixin, LinearModel):  # type: i
         self.verbose = verbose
 
     @with_callbacks  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "QuartzRegressor":
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
 
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_samples, n_features)
+            The features.
         y : array of shape (n_samples,) or (n_samples, n_targets)
+            The targets.
         sample_weight : array of shape (n_samples,), optional
-            Weight 2 is the example twice, weight 0 leaves it out.
+            Weight 2 counts an example twice, weight 0 leaves it out.
 
         Returns
         -------
         self
-            Also after `max_seconds` or Ctrl-C, with an honest certificate.
+            Fitted also after `max_seconds` or Ctrl-C; the certificate tells the gap that is left.
         """
         return self._fit(X, y, sample_weight)
 
     def prepared(
         self,
-        X: Any,
-        y: Any,
+        X: Matrix,
+        y: AnyArray,
         weights: Array | None,
         conditions: Conditions,
         alpha: float | None = None,
@@ -196,13 +233,13 @@ class QuartzRegressor(MultiOutputMixin, RegressorMixin, LinearModel):  # type: i
 
         return Training(problems, penalty, conditions, fitted)
 
-    def predict(self, X: Any) -> Array:
-        """x'w + b."""
+    def predict(self, X: MatrixLike) -> Array:
+        """Predictions x'w + b, of shape (n_samples,) or (n_samples, n_targets)."""
         predictions = self._linear(X)
         return predictions if np.ndim(self.intercept_) else predictions.ravel()
 
-    def to_sklearn(self) -> Any:
-        """A scikit-learn estimator with the same coefficients, for exporters and such."""
+    def to_sklearn(self) -> LinearRegression:
+        """A scikit-learn estimator with the same coefficients, for tools that know only those."""
         from quartz.estimators.export import regressor
 
         return regressor(self)

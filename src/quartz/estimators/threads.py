@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def threads(n_jobs: int | None) -> int:
-    """How many threads these are, by joblib's rules."""
+    """The number of threads that `n_jobs` means, by joblib's rules."""
     if n_jobs == 0 or not isinstance(n_jobs, Integral | None):
         raise ValueError(
             f"n_jobs must be a number of threads, -1 for all cores, or None, got {n_jobs!r}."
@@ -27,17 +27,28 @@ def threads(n_jobs: int | None) -> int:
 def in_threads(
     tasks: Sequence[Callable[[], T]], n_jobs: int | None, stop: Event, shown: bool = False
 ) -> list[T]:
-    """Return what the tasks return, in their order; Ctrl-C sets `stop` and lets them end.
+    """Return what the tasks return, in their order.
 
-    That holds for one thread, too: the main one only waits, so that nothing is lost between the
-    runs of a task. All tasks have one BLAS thread each: with more threads sums come out
-    differently, and results are to be the same for all `n_jobs`.
+    Ctrl-C sets `stop`, which the tasks must respect, and waits until they have ended. Therefore
+    even a single task runs in a thread of its own: the main thread only waits, and an interruption
+    between two runs of a task loses nothing. Each task has one BLAS thread, because more of them
+    change the rounding of sums, and results must be the same for all `n_jobs`.
+
+    Parameters
+    ----------
+    tasks : sequence of callables
+    n_jobs : int or None
+        Number of threads, by joblib's rules.
+    stop : threading.Event
+        Set after Ctrl-C, and after an exception in one of the tasks, which is then raised.
+    shown : bool
+        Whether to show a progress bar that counts tasks.
     """
     jobs, config = min(threads(n_jobs), len(tasks)), get_config()
     with threadpool_limits(1), counting_bar(shown, len(tasks)) as count:
 
         def run(task: Callable[[], T]) -> T:
-            with config_context(**config):  # scikit-learn's, which each thread has of its own
+            with config_context(**config):  # scikit-learn's configuration is local to a thread
                 result = task()
             count()
             return result
@@ -48,6 +59,6 @@ def in_threads(
                 failed = wait(futures, return_when=FIRST_EXCEPTION).not_done
             except KeyboardInterrupt:
                 failed = set(futures)
-            if failed:  # the others need not go on
+            if failed:  # after an exception or Ctrl-C the other runs need not go on
                 stop.set()
             return [future.result() for future in futures]

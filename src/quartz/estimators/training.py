@@ -1,4 +1,4 @@
-"""What an estimator's parameters and its data come to: problems, and how they are solved."""
+"""What an estimator makes of its parameters and data: problems, and how to solve them."""
 
 import sys
 import time
@@ -6,23 +6,39 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from threading import Event
-from typing import Any, TypeVar
+from typing import NotRequired, TypeAlias, TypedDict, TypeVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from quartz.arrays import Array
+from quartz.arrays import AnyArray, Array, Floats, SparseMatrix
 from quartz.estimators.names import Penalty
 from quartz.estimators.threads import in_threads
+from quartz.losses.base import Loss
 from quartz.methods import Method
 from quartz.problem import Problem
 from quartz.regularizers.base import abilities
 from quartz.run import Result, solve
+from quartz.run.loop import Callback
 from quartz.run.start import AnyStart
 from quartz.samplings import Recipe
 
-Attributes = dict[str, Any]
 T = TypeVar("T")
+
+Matrix: TypeAlias = AnyArray | SparseMatrix
+"""Validated X of shape (n_samples, n_features): C-ordered or CSR, float64 or float32."""
+
+Validated: TypeAlias = tuple[Matrix, AnyArray, Array | None]
+"""X, y and the weights of the examples, if there are any, after validation."""
+
+
+class Attributes(TypedDict):
+    """What a solution adds to a fitted estimator; the shapes are those of its docstring."""
+
+    coef_: Array
+    intercept_: Floats
+    loss_: Loss
+    classes_: NotRequired[AnyArray]  # of classifiers
 
 
 @dataclass(frozen=True)
@@ -32,16 +48,17 @@ class Conditions:
     Attributes
     ----------
     name : str
-        Of the estimator, for messages.
+        Name of the estimator, for messages.
     method, tol, max_passes, seed
-        As of `solve`.
+        Arguments of `solve`.
     ends : float
-        When to stop, by `time.perf_counter`.
+        Time at which all runs end, in seconds of `time.perf_counter`.
     n_jobs : int or None
-        Threads.
+        Number of threads, by joblib's rules.
     verbose : bool
+        Whether to show a progress bar.
     stop : threading.Event
-        Ends all runs.
+        Ends all runs when it is set.
     """
 
     name: str
@@ -54,7 +71,13 @@ class Conditions:
     verbose: bool
     stop: Event = field(default_factory=Event)
 
-    def solve(self, problem: Problem, start: AnyStart = None, **options: Any) -> Result:
+    def solve(
+        self,
+        problem: Problem,
+        start: AnyStart = None,
+        callback: Callback | None = None,
+        progress: bool = False,
+    ) -> Result:
         """Solve one problem."""
         return solve(
             problem,
@@ -64,20 +87,21 @@ class Conditions:
             max_seconds=max(0.0, self.ends - time.perf_counter()),
             start=start,
             seed=self.seed,
+            callback=callback,
+            progress=progress,
             stop=self.stop,
-            **options,
         )
 
     def in_threads(self, tasks: Sequence[Callable[[], T]], shown: bool = False) -> list[T]:
-        """What the tasks return; Ctrl-C sets `stop` and lets them end."""
+        """Run the tasks in threads; see `quartz.estimators.threads.in_threads`."""
         return in_threads(tasks, self.n_jobs, self.stop, shown)
 
     def are_over(self) -> bool:
-        """Whether Ctrl-C or the time has ended all."""
+        """Whether Ctrl-C or the time limit has ended all runs."""
         return self.stop.is_set() or time.perf_counter() > self.ends
 
     def warn(self, results: list[Result]) -> None:
-        """Tell if a certificate misses `tol`."""
+        """Warn if the certificate of a result misses `tol`."""
         missed = [r for r in results if not r.certificate.relative_gap <= self.tol]
         if not missed:
             return
@@ -94,16 +118,19 @@ class Conditions:
 
 @dataclass(frozen=True)
 class Training:
-    """The problems that `fit` solves, one or one for each output.
+    """The problems that `fit` solves: a single one, or one for each output.
 
     Attributes
     ----------
     problems : list of Problem
+        For :func:`quartz.solve`.
     penalty : Penalty
-        lam of the problems is its share of alpha.
+        The penalty; lam of the problems is `penalty.share` times alpha.
     conditions : Conditions
+        How they are solved.
     fitted : callable
-        Gives the attributes of a fitted estimator, such as `coef_`, for a point w of each problem.
+        Gives the attributes of a fitted estimator, such as `coef_`, for a list with the primal
+        point w of each problem.
     """
 
     problems: list[Problem]
@@ -116,12 +143,15 @@ class Training:
         return problem.with_lam(alpha * self.penalty.share)
 
     def largest_alpha(self) -> float:
-        """From which on all models are 0 (penalties with corners), or nearly so."""
+        """An alpha at which all coefficients are 0, or nearly 0 if the penalty has no corner."""
         return max(_largest_lam(problem) for problem in self.problems) / self.penalty.share
 
 
 def stacked_coefficients(problems: list[Problem], points: list[Array]) -> tuple[Array, Array]:
-    """The coefficients with a row for each output of all problems, and the intercepts."""
+    """Coefficients of shape (outputs, features) and intercepts of shape (outputs,).
+
+    The outputs are those of all problems, one after another.
+    """
     rows, intercepts = [], []
     for problem, w in zip(problems, points, strict=True):
         coefficients, b = problem.coefficients(w)
@@ -131,7 +161,7 @@ def stacked_coefficients(problems: list[Problem], points: list[Array]) -> tuple[
 
 
 def warn_user(message: str, category: type[Warning]) -> None:
-    """Warn where the user's code called ours, perhaps through scikit-learn."""
+    """Warn at the line of the user's code that called Quartz, perhaps through scikit-learn."""
     frame, level = sys._getframe(), 0
     while frame.f_back and frame.f_globals["__name__"].split(".")[0] in ("quartz", "sklearn"):
         frame, level = frame.f_back, level + 1
@@ -139,9 +169,9 @@ def warn_user(message: str, category: type[Warning]) -> None:
 
 
 def _largest_lam(problem: Problem) -> float:
-    """Where w = 0 is optimal, or else the mean of ||A_i||^2 / gamma.
+    """The least lam for which w = 0 is optimal, or else the mean of ||A_i||^2 / gamma.
 
-    That bounds the curvature of the mean loss, beside which such a lam leaves little of w.
+    The latter bounds the curvature of the mean loss: a lam of that size leaves little of w.
     """
     vanishes_at = abilities(problem.regularizer).vanishes_at
     if vanishes_at is not None:

@@ -9,9 +9,14 @@ from quartz.intercept.penalized import PenalizedIntercept
 from quartz.losses.examples import ExampleLosses
 from quartz.regularizers.base import Regularizer
 
-__all__ = ["Intercept", "InterceptName", "intercept_of"]
+__all__ = ["Intercept", "InterceptName", "intercept_of", "penalized_columns"]
 
 InterceptName = Literal["free", "penalized"]
+
+
+def penalized_columns(name: InterceptName | None) -> int:
+    """How many penalized coordinates the intercept of that name adds, for each output."""
+    return int(name == "penalized")
 
 
 def intercept_of(

@@ -81,6 +81,10 @@ class Intercept:
         """
         return w, self.data.predictions(w) if w.any() else np.zeros(self.data.dual_shape)
 
+    def with_best(self, losses: ExampleLosses, w: Array) -> Array:
+        """The point with the best free coordinates, without its predictions."""
+        return w
+
     def settled(
         self, losses: ExampleLosses, w: Array, predictions: Array
     ) -> tuple[Array, Array] | None:

@@ -1,14 +1,14 @@
 """Rows with one more column, a constant, and centred ones besides; never stored."""
 
 from copy import copy
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
 
 from quartz.arrays import Array, Floats, IntArray
 from quartz.data import Blocks, KernelView
-from quartz.data.storage import pattern
+from quartz.data.storage import Matrix, pattern
 from quartz.intercept import kernel
 
 
@@ -89,7 +89,7 @@ class InterceptBlocks(Blocks):
         return norms
 
     def gram_products(self, alpha: Array) -> Array:
-        return self.per_example(self.squared_norms()) * alpha
+        return self.per_example(self.norms) * alpha
 
     def bordered_gram(self, gram: Array, weights: Array) -> Array:
         c, s, total = self.centre, self.constant, float(np.mean(weights))
@@ -112,7 +112,7 @@ class InterceptBlocks(Blocks):
         constant = np.broadcast_to(self.constant * outputs, (self.n, self.m, self.m))
         return np.concatenate([features, constant], axis=1)
 
-    def support(self) -> Any:
+    def support(self) -> Matrix:
         ones = np.ones((self.n, 1))
         of_rows = self.storage.support()
         if self.centred:

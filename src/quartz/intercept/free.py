@@ -76,6 +76,9 @@ class FreeIntercept(Intercept):
         b = best_intercept(losses, predictions, b)
         return data.with_intercept(features, b), predictions + b
 
+    def with_best(self, losses: ExampleLosses, w: Array) -> Array:
+        return self.completed(losses, w)[0]
+
     def settled(
         self, losses: ExampleLosses, w: Array, predictions: Array
     ) -> tuple[Array, Array] | None:

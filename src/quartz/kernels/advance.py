@@ -1,8 +1,11 @@
-"""The kernels of Algorithm 1: the compiled twins of `quartz.solvers.reference.advance`."""
+"""The kernels of Algorithm 1.
+
+Compiled, they do what :func:`quartz.methods.reference.advance` does in NumPy.
+"""
 
 import numpy as np
 
-from quartz.arrays import Array
+from quartz.arrays import Array, IntArray
 from quartz.kernels.arguments import Examples, Model
 from quartz.kernels.rows import AHEAD, add, block_add, block_dot, dot, prefetch_row
 from quartz.kernels.updates import update
@@ -10,8 +13,8 @@ from quartz.kernels.vectors import begin
 
 
 def advance_rows(
-    indptr: Array,
-    indices: Array,
+    indptr: IntArray,
+    indices: IntArray,
     p: Array,
     theta: float,
     decay: float,
@@ -19,9 +22,15 @@ def advance_rows(
     examples: Examples,
     model: Model,
 ) -> float:
-    """Iterate over index sets, examples with one column; returns the scale of the lag.
+    """Do one iteration for each index set, for examples with one column.
 
-    `pending` holds the new duals of one set, all of which see the same z and w.
+    All examples of a set are updated at the same z and w, so that `pending` keeps their new dual
+    variables until all of them are computed.
+
+    Returns
+    -------
+    float
+        The scale of the lag (:mod:`quartz.kernels.vectors`).
     """
     rows, y, weights, alpha, v = examples
     loss, g, vectors, inverse = model
@@ -45,8 +54,8 @@ def advance_rows(
 
 
 def advance_blocks(
-    indptr: Array,
-    indices: Array,
+    indptr: IntArray,
+    indices: IntArray,
     p: Array,
     theta: float,
     decay: float,
@@ -54,7 +63,7 @@ def advance_blocks(
     examples: Examples,
     model: Model,
 ) -> float:
-    """The same for examples with m > 1 columns."""
+    """Do what `advance_rows` does, for examples with m > 1 columns."""
     rows, y, weights, alpha, v = examples
     loss, g, vectors, inverse = model
     a, scale = np.empty(alpha.shape[1]), 1.0

@@ -1,8 +1,8 @@
-"""What the kernels take, besides the index sets or the order."""
+"""The arguments that all kernels take, besides the index sets or the order of the examples."""
 
 from typing import NamedTuple
 
-from quartz.arrays import Array
+from quartz.arrays import AnyArray, Array
 from quartz.kernels.placeholder import Opaque
 
 
@@ -10,10 +10,10 @@ class Examples(NamedTuple):
     """The arrays with an entry for each example."""
 
     rows: Opaque  # the arrays of a storage, such as CsrRows
-    y: Array
-    weights: Array
-    alpha: Array  # updated in place
-    v: Array
+    y: AnyArray  # targets: float64, or int64 class numbers
+    weights: Array  # s_i
+    alpha: Array  # dual variables of shape (n,) or (n, m), updated in place
+    v: Array  # ESO parameters v_i, which set the dual step sizes
 
 
 class Model(NamedTuple):
@@ -21,5 +21,5 @@ class Model(NamedTuple):
 
     loss: Opaque
     g: Opaque
-    vectors: Opaque  # LazyVectors or DenseVectors, updated in place
+    vectors: Opaque  # such as LazyVectors or DenseVectors, updated in place
     inverse: float  # 1 / (lam n)

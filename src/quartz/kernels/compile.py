@@ -2,16 +2,17 @@
 
 A kernel is a plain Python function that calls placeholders such as `loss_step`. To specialize it,
 its globals are copied with the placeholders replaced by real functions (a loss's methods, a
-storage's row operations), every plain function that it reaches is treated alike, and the result is
-compiled. So a user's loss in plain Python runs at full speed, and there is one kernel for all.
+storage's row operations), the same is done to every plain function that it calls, and the result is
+compiled. A user's loss in plain Python therefore runs at full speed, and one kernel serves all
+losses, regularizers and storages.
 
-Numba's cache on disk has traps for this. It watches only the file of the function that it compiles,
-so an edited loss would run as it was before. It unpickles the whole index of a function at once, so
-a class that one program knows would break the index for all others. And it numbers helper functions
-anew in each process, so that helpers of one name in kernels cached by different processes clash in
-the linker: one kernel then runs another's helper. Hence every specialization for every signature,
-and each helper, gets a name of its own, with a hash of all code that goes into it. Helpers that are
-the same in several kernels are compiled once.
+Numba's cache on disk is not made for such kernels. It watches only the file of the function that it
+compiles, so that an edited loss would run in its old version. It unpickles the whole index of a
+function at once, so that a class that only one program defines would break the index for all
+others. And it numbers helper functions anew in each process, so that helpers of one name in kernels
+that different processes cached clash in the linker, and a kernel then runs another's helper.
+Therefore every specialization for every signature, and each helper, gets a name of its own, with a
+hash of all code that goes into it. Helpers that are the same in several kernels are compiled once.
 """
 
 import dis
@@ -21,37 +22,44 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
-from typing import Any
+from typing import cast
 
 import numpy as np
 
 from quartz.domain import SLACK, barrier
-from quartz.kernels.placeholder import Parts
+from quartz.kernels.placeholder import Function, Parts
 
-# Division by zero as in NumPy, which is also what the reference does. Helpers are inlined: passing
-# the arrays of a row to a call cost as much as the row itself (60 against 37 ns a visit on a9a).
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
-_OWNS_DATA = 4  # a flag of arrays that does not matter to Numba
+# Options of Numba. Division by zero gives what NumPy gives, which is also what the reference does.
+# Helpers are inlined, because passing the arrays of a row to a call costs as much as the row itself
+# (60 against 37 ns for a visit of an example of a9a).
+_OPTIONS: dict[str, bool | str] = {"nogil": True, "error_model": "numpy"}
 _HELPER_OPTIONS = _OPTIONS | {"forceinline": True}
 
+_OWNS_DATA = 4  # the flag of an array that owns its memory, which does not affect its Numba type
 
-def specialize(kernel: Any, parts: Parts) -> "Specialized":
-    """Return `kernel`, to be compiled when called, with the placeholders in `parts` replaced.
+
+def specialize(kernel: Function, parts: Parts) -> Function:
+    """Return `kernel` with the placeholders in `parts` replaced; it is compiled when called.
 
     Parameters
     ----------
     kernel : function
     parts : mapping from str to function
-        What each placeholder stands for.
+        The function that replaces each placeholder, by the placeholder's name.
+
+    Returns
+    -------
+    Specialized
+        It is called with positional arguments, in the order of the kernel's.
     """
     key = kernel, tuple(sorted(parts.items()))
     found = _specialized.get(key)
     if found is None or not found.is_current():
-        found = _specialized[key] = Specialized(kernel, dict(parts))
-    return found
+        found = _specialized[key] = Specialized(cast(FunctionType, kernel), dict(parts))
+    return cast(Function, found)
 
 
-_specialized: dict[Any, "Specialized"] = {}
+_specialized: dict[tuple[object, ...], "Specialized"] = {}
 
 
 class Specialized:
@@ -62,13 +70,13 @@ class Specialized:
         self._kernel, self._parts = kernel, parts
         self._fingerprint = _fingerprint(kernel, parts)
         self._read = list(_read(kernel, parts))
-        self._compiled: dict[Any, Callable[..., Any]] = {}
+        self._compiled: dict[object, Callable[..., object]] = {}
 
     def is_current(self) -> bool:
-        """Whether the globals that were frozen into the code are still the same."""
+        """Whether the globals that were compiled into the code still have the same values."""
         return all(names.get(name) is value for names, name, value in self._read)
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: object) -> object:
         kind = _kind(arguments)
         try:
             if kind not in self._compiled:
@@ -81,29 +89,30 @@ class Specialized:
                 f'module only (see quartz.losses.base), or solve with engine="reference".\n{error}'
             ) from error
 
-    def _compile(self, signature: tuple[Any, ...]) -> Callable[..., Any]:
+    def _compile(self, signature: tuple[object, ...]) -> Callable[..., object]:
         types = hashlib.sha256(repr(signature).encode()).hexdigest()[:16]
         linked = _link(self._kernel, self._parts, f"{self._fingerprint}_{types}")
         cached = self._fingerprint is not None
-        compiled: Callable[..., Any] = _machine().njit(cache=cached, **_OPTIONS)(linked)
+        compiled: Callable[..., object] = _machine().njit(cache=cached, **_OPTIONS)(linked)
         return compiled
 
 
 @cache
 def _machine() -> ModuleType:
-    """Numba, which is imported when the first kernel needs it."""
+    """The module with all that needs Numba, imported when the first kernel needs it."""
     return import_module("quartz.kernels.machine")
 
 
-def _signature(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+def _signature(arguments: tuple[object, ...]) -> tuple[object, ...]:
+    """The Numba types of the arguments."""
     try:
         return tuple(map(_machine().typeof, arguments))
     except ValueError as error:
         raise _machine().NumbaError(str(error)) from error
 
 
-def _kind(argument: Any) -> Any:
-    """What decides an argument's Numba type, found 20 times as fast as by `numba.typeof`."""
+def _kind(argument: object) -> object:
+    """A key for an argument's Numba type, found 20 times as fast as by `numba.typeof`."""
     if isinstance(argument, np.ndarray):
         return argument.dtype, argument.ndim, argument.flags.num & ~_OWNS_DATA
     if isinstance(argument, tuple):
@@ -114,13 +123,12 @@ def _kind(argument: Any) -> Any:
 def _link(
     function: FunctionType, parts: Parts, suffix: str, callers: tuple[FunctionType, ...] = ()
 ) -> FunctionType:
-    """Copy a function, named with `suffix`, with globals in which all that it calls is compiled."""
+    """Copy a function, with `suffix` added to its name and compiled helpers in its globals."""
     if function in callers:
         raise TypeError(f"{function.__qualname__} calls itself, which a kernel cannot do.")
-    names = dict(function.__globals__)
-    for name, value in _globals(function, parts):
-        is_plain = isinstance(value, FunctionType) and value is not barrier
-        names[name] = _helper(value, parts, (*callers, function)) if is_plain else value
+    names = {**function.__globals__, **dict(_globals(function, parts))}
+    for name, callee in _callees(function, parts):
+        names[name] = _helper(callee, parts, (*callers, function))
     copy = FunctionType(
         function.__code__, names, function.__name__, function.__defaults__, function.__closure__
     )
@@ -129,25 +137,27 @@ def _link(
     return copy
 
 
-_helpers: dict[str, Any] = {}
+_helpers: dict[str, Callable[..., object]] = {}
 
 
-def _helper(function: FunctionType, parts: Parts, callers: tuple[FunctionType, ...]) -> Any:
-    """A function that kernels call, compiled; the same for all that mean the same by it."""
+def _helper(
+    function: FunctionType, parts: Parts, callers: tuple[FunctionType, ...]
+) -> Callable[..., object]:
+    """A function that kernels call, compiled once for all kernels in which its code is the same."""
     fingerprint = _fingerprint(function, parts)
     if fingerprint in _helpers:
         return _helpers[fingerprint]
     linked = _link(function, parts, str(fingerprint), callers)
-    helper = _machine().njit(**_HELPER_OPTIONS)(linked)
+    helper: Callable[..., object] = _machine().njit(**_HELPER_OPTIONS)(linked)
     if fingerprint is not None:
         _helpers[fingerprint] = helper
     return helper
 
 
-def _globals(function: FunctionType, parts: Parts) -> Iterator[tuple[str, Any]]:
-    """What `function` reads by a global name, placeholders replaced.
+def _globals(function: FunctionType, parts: Parts) -> Iterator[tuple[str, object]]:
+    """The names and values of the globals that `function` reads, with placeholders replaced.
 
-    Only names that it loads count (np.log is not a global called log), in nested functions too.
+    Only names that it or a nested function loads count: np.log does not load a global `log`.
     """
     for name in _global_names(function.__code__):
         if name in function.__globals__:
@@ -167,7 +177,7 @@ def _global_names(code: CodeType) -> tuple[str, ...]:
 
 
 def _callees(function: FunctionType, parts: Parts) -> Iterator[tuple[str, FunctionType]]:
-    """The plain functions among them."""
+    """The plain functions among the globals that `function` reads."""
     for name, value in _globals(function, parts):
         if isinstance(value, FunctionType) and value is not barrier:
             yield name, value
@@ -185,8 +195,8 @@ def _reached(kernel: FunctionType, parts: Parts) -> Iterator[FunctionType]:
             pending.extend(callee for _, callee in _callees(function, parts))
 
 
-def _read(kernel: FunctionType, parts: Parts) -> Iterator[tuple[dict[str, Any], str, Any]]:
-    """The globals that these functions read: where, the name and the value."""
+def _read(kernel: FunctionType, parts: Parts) -> Iterator[tuple[dict[str, object], str, object]]:
+    """The globals that all functions reached read: the namespace, the name and the value."""
     for function in _reached(kernel, parts):
         names = function.__globals__
         for name in _global_names(function.__code__):
@@ -195,13 +205,14 @@ def _read(kernel: FunctionType, parts: Parts) -> Iterator[tuple[dict[str, Any], 
 
 
 def _fingerprint(kernel: FunctionType, parts: Parts) -> str | None:
-    """Hash of the code of all functions reached and of the values that Numba freezes into it.
+    """A hash of the code of all functions reached, and of the values that are compiled into it.
 
-    Of the code that runs, not of the source: the file may have been edited since. None if a value
-    is of a kind that cannot be hashed, such as a module with settings; then nothing is cached.
+    The code that runs is hashed and not its source, since the file may have been edited after it
+    was imported. Returns None if a value is of a kind that cannot be hashed, such as a module with
+    settings; then nothing is cached on disk.
     """
     digest = hashlib.sha256(repr((_OPTIONS, _HELPER_OPTIONS, SLACK)).encode())
-    functions: list[Any] = [_machine().compiled_barrier, *_reached(kernel, parts)]
+    functions: list[FunctionType] = [_machine().compiled_barrier, *_reached(kernel, parts)]
     for function in functions:
         digest.update(f"{function.__module__}.{function.__qualname__}".encode())
         digest.update(_bytes(function.__code__))
@@ -215,8 +226,8 @@ def _fingerprint(kernel: FunctionType, parts: Parts) -> str | None:
     return digest.hexdigest()[:16]
 
 
-def _describe(value: Any) -> bytes | None:
-    """A value that compiled code may hold, as bytes; None if it is of another kind."""
+def _describe(value: object) -> bytes | None:
+    """The bytes of a value that compiled code may contain; None if it is of another kind."""
     if value is None or isinstance(value, bool | int | float | complex | str | np.generic):
         return repr(value).encode()
     if isinstance(value, tuple):
@@ -225,7 +236,7 @@ def _describe(value: Any) -> bytes | None:
     if isinstance(value, np.ndarray):
         return repr((value.dtype, value.shape)).encode() + value.tobytes()
     if isinstance(value, FunctionType | type | BuiltinFunctionType | np.ufunc):
-        # of a plain function the code is hashed too
+        # The code of plain functions is hashed as well, by `_fingerprint`.
         return f"{getattr(value, '__module__', '')}.{value.__qualname__}".encode()
     if value is np or value is math or value is _machine().prefetch_element:
         return repr(type(value)).encode()
@@ -238,7 +249,7 @@ def _bytes(code: CodeType) -> bytes:
 
 
 def _pieces(code: CodeType) -> Iterator[bytes]:
-    """What a code object does, without where it stands."""
+    """What a code object does, without its file and line numbers."""
     yield code.co_code
     yield repr((code.co_names, code.co_varnames, code.co_freevars)).encode()
     for constant in code.co_consts:

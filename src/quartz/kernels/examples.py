@@ -1,30 +1,35 @@
 """Functions of a loss over all examples, in one loop each without temporary vectors.
 
-Weights are s_i, or none at all for 1.
+`weights` are the s_i of shape (n,), and None stands for s_i = 1. Inside the kernels an empty array
+takes the place of None.
 """
+
+from typing import Any
 
 import numpy as np
 
-from quartz.arrays import Array, IntArray
+from quartz.arrays import AnyArray, Array, Floats, IntArray
 from quartz.kernels.compile import specialize
 from quartz.kernels.loss import loss_conjugate, loss_curvature
 from quartz.kernels.placeholder import Opaque, placeholder
 
-LEVEL = 1e-13  # a slope, over the sum of its terms' sizes, that is 0
+# The search for the root of a sum of slopes
+LEVEL = 1e-13  # a sum that counts as 0, relative to the sum of the terms' absolute values
+MOST_STEPS = 200  # widenings of the bracket, and likewise divisions of it
+
 _UNWEIGHTED = np.empty(0)
-MOST_STEPS = 200  # outwards for a bracket, and inwards
 
 
 def evaluate(
-    loss: Opaque, x: Array, y: Array, weights: Array | None, out: Array, method: str
+    loss: Any, x: Array, y: AnyArray, weights: Array | None, out: Array, method: str
 ) -> Array:
-    """out_i = s_i times that method of the loss at x_i."""
+    """out_i = s_i times the method of the loss with that name, at x_i."""
     kernel = specialize(_evaluate, {"loss_function": getattr(type(loss), method)})
     kernel(loss, np.ascontiguousarray(x), y, _UNWEIGHTED if weights is None else weights, out)
     return out
 
 
-def conjugates(loss: Opaque, u: Array, y: Array, weights: Array) -> Array:
+def conjugates(loss: Any, u: Array, y: AnyArray, weights: Array) -> Array:
     """(s_i phi_i)*(u_i) for every i."""
     out = np.empty(len(u))
     kernel = specialize(_conjugates, {"loss_function": type(loss).conjugate})
@@ -33,9 +38,12 @@ def conjugates(loss: Opaque, u: Array, y: Array, weights: Array) -> Array:
 
 
 def fenchel_young(
-    loss: Opaque, a: Array, alpha: Array, y: Array, weights: Array | None
+    loss: Any, a: Array, alpha: Array, y: AnyArray, weights: Array | None
 ) -> tuple[Array, float, float, float]:
-    """The gaps of all examples; the means of losses, of conjugates and of conjugates' sizes."""
+    """The Fenchel-Young gaps of all examples, and three means over the examples.
+
+    These are the means of the losses, of the conjugates, and of the conjugates' absolute values.
+    """
     methods = {"loss_function": type(loss).value, "loss_conjugate": type(loss).conjugate}
     gaps = np.empty(len(a))
     weights = _UNWEIGHTED if weights is None else weights
@@ -45,32 +53,35 @@ def fenchel_young(
 
 
 def shifted_slope(
-    loss: Opaque, a: Array, y: Array, weights: Array | None, shift: float
+    loss: Any, a: Array, y: AnyArray, weights: Array | None, shift: float
 ) -> tuple[float, float, float]:
-    """Sums of s_i phi_i', of its size, and of s_i phi_i'' at all a_i + shift."""
+    """The sums of s_i phi_i', of its absolute value, and of s_i phi_i'', at a_i + shift."""
     methods = {"loss_function": type(loss).gradient, "loss_curvature": type(loss).curvature}
     weights = _UNWEIGHTED if weights is None else weights
     slope, size, bend = specialize(_slope_and_bend, methods)(loss, a, y, weights, shift)
     return float(slope), float(size), float(bend)
 
 
-def shifted_root(loss: Opaque, a: Array, y: Array, weights: Array | None, start: float) -> float:
-    """The shift where the sum of s_i phi_i'(x_i + shift) changes its sign; nan if there is none."""
+def shifted_root(loss: Any, a: Array, y: AnyArray, weights: Array | None, start: float) -> float:
+    """The shift where the sum of s_i phi_i'(a_i + shift) changes its sign; nan if it never does."""
     kernel = specialize(_shifted_root, {"loss_function": type(loss).gradient})
     weights = _UNWEIGHTED if weights is None else weights
     return float(kernel(loss, a, y, weights, start, np.arange(a.size)))
 
 
 def repair(
-    loss: Opaque,
+    loss: Any,
     alpha: Array,
     a: Array,
-    y: Array,
+    y: AnyArray,
     weights: Array | None,
     ends: tuple[Array, Array],
     close: float,
 ) -> Array:
-    """What `quartz.intercept.repair.repaired` says, for one output."""
+    """Dual variables near alpha that sum to 0, as in `quartz.intercept.repair`, for one output.
+
+    `ends` are the lower and upper bounds of the dual variables.
+    """
     out = np.empty(len(alpha))
     kernel = specialize(_repair, {"loss_function": type(loss).gradient})
     weights = _UNWEIGHTED if weights is None else weights
@@ -79,12 +90,12 @@ def repair(
 
 
 @placeholder
-def loss_function(loss: Opaque, x: Opaque, y: Opaque) -> Opaque:
-    """Placeholder: value, gradient or conjugate."""
+def loss_function(loss: Opaque, x: Floats, y: Floats) -> Any:
+    """Placeholder: value, gradient or conjugate; a gradient is of the same kind as x."""
     raise NotImplementedError
 
 
-def _evaluate(loss: Opaque, x: Array, y: Array, weights: Array, out: Array) -> None:
+def _evaluate(loss: Opaque, x: Array, y: AnyArray, weights: Array, out: Array) -> None:
     for i in range(out.shape[0]):
         s = weights[i] if weights.size else 1.0
         if s == 0.0:
@@ -93,7 +104,7 @@ def _evaluate(loss: Opaque, x: Array, y: Array, weights: Array, out: Array) -> N
             out[i] = s * loss_function(loss, x[i], y[i])
 
 
-def _conjugates(loss: Opaque, u: Array, y: Array, weights: Array, out: Array) -> None:
+def _conjugates(loss: Opaque, u: Array, y: AnyArray, weights: Array, out: Array) -> None:
     for i in range(out.shape[0]):
         if weights[i] > 0.0:
             out[i] = weights[i] * loss_function(loss, u[i] / weights[i], y[i])
@@ -102,7 +113,7 @@ def _conjugates(loss: Opaque, u: Array, y: Array, weights: Array, out: Array) ->
 
 
 def _fenchel_young(
-    loss: Opaque, a: Array, alpha: Array, y: Array, weights: Array, gaps: Array
+    loss: Opaque, a: Array, alpha: Array, y: AnyArray, weights: Array, gaps: Array
 ) -> tuple[float, float, float]:
     values = conjugates = sizes = (0.0, 0.0)
     for i in range(gaps.size):
@@ -120,7 +131,7 @@ def _fenchel_young(
 
 
 def _plus(sum_and_lost: tuple[float, float], x: float) -> tuple[float, float]:
-    """Add x; what rounding loses is summed apart."""
+    """Add x to the sum; what rounding loses is summed separately."""
     before, lost = sum_and_lost
     after = before + x
     back = after - before
@@ -133,7 +144,7 @@ def _total(sum_and_lost: tuple[float, float]) -> float:
 
 
 def _slope_and_bend(
-    loss: Opaque, a: Array, y: Array, weights: Array, shift: float
+    loss: Opaque, a: Array, y: AnyArray, weights: Array, shift: float
 ) -> tuple[float, float, float]:
     slope = size = bend = 0.0
     for i in range(a.size):
@@ -148,12 +159,13 @@ def _slope_and_bend(
 
 
 def _shifted_root(
-    loss: Opaque, a: Array, y: Array, weights: Array, start: float, bent: IntArray
+    loss: Opaque, a: Array, y: AnyArray, weights: Array, start: float, bent: IntArray
 ) -> float:
-    """Halve a bracket, and in between divide it by the secant.
+    """Find a bracket of the root, and divide it in turn by its middle and by the secant.
 
-    The terms with equal slopes at both its ends are constant inside, as all are at last where a
-    loss has linear pieces only: what they add is kept, and `bent` lists the others.
+    A term with equal slopes at both ends of the bracket is constant inside it. The sum of these
+    terms is kept, and `bent` lists the examples of the others. For a loss with linear pieces only,
+    all terms become constant in the end.
     """
     here, _ = _shifted_slope(loss, a, y, weights, start, bent)
     if here == 0.0:
@@ -190,9 +202,18 @@ def _shifted_root(
 
 
 def _bracket(
-    loss: Opaque, a: Array, y: Array, weights: Array, start: float, here: float, examples: IntArray
+    loss: Opaque,
+    a: Array,
+    y: AnyArray,
+    weights: Array,
+    start: float,
+    here: float,
+    examples: IntArray,
 ) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Where the sum of slopes, `here` at the start, is below and above 0, and the two sums."""
+    """Two shifts between which the sum of slopes changes its sign, and the sums at both.
+
+    `here` is the sum at the start.
+    """
     near, width = start, -1.0 if here > 0.0 else 1.0
     for _ in range(MOST_STEPS):
         far = start + width
@@ -206,9 +227,9 @@ def _bracket(
 
 
 def _shifted_slope(
-    loss: Opaque, a: Array, y: Array, weights: Array, shift: float, examples: IntArray
+    loss: Opaque, a: Array, y: AnyArray, weights: Array, shift: float, examples: IntArray
 ) -> tuple[float, float]:
-    """Sum of s_i phi_i' over these examples, and of its size."""
+    """The sums of s_i phi_i' and of its absolute value over these examples."""
     slope = size = 0.0
     for i in examples:
         s = weights[i] if weights.size else 1.0
@@ -222,7 +243,7 @@ def _repair(
     loss: Opaque,
     alpha: Array,
     a: Array,
-    y: Array,
+    y: AnyArray,
     weights: Array,
     low: Array,
     high: Array,

@@ -1,4 +1,4 @@
-"""Everything that needs Numba itself; loaded with the first kernel, since it takes 0.2 s."""
+"""Everything that needs Numba, whose import takes 0.2 s; imported with the first kernel."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ typeof = numba.typeof
 
 
 def _prefetch_element(typingctx: Any, array: Any, position: Any) -> Any:
-    """Ask the processor to fetch the cache line of ``array[position]``, flat, for reading."""
+    """Load the cache line of the element at a flat position of the array, for reading."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         values = context.make_array(signature.args[0])(context, builder, arguments[0])
@@ -43,7 +43,7 @@ prefetch_element: Any = intrinsic(_prefetch_element)
 
 @overload(barrier)
 def compiled_barrier(x, lower, upper):  # type: ignore[no-untyped-def]
-    """The barrier of one number, without the array that `np.where` would make."""
+    """The barrier of one number, without the array that `np.where` would allocate."""
 
     def scalar_barrier(x, lower, upper):  # type: ignore[no-untyped-def]
         return 0.0 if lower - SLACK <= x <= upper + SLACK else np.inf

@@ -1,4 +1,4 @@
-"""Passes in order over the rows of any storage, and vectors without temporary ones.
+"""Passes over the rows of any storage in their order, and vector operations without temporaries.
 
 Data in float32 are read as they are and summed in float64, without a copy.
 """
@@ -34,12 +34,12 @@ def add_outer_products(
 
 
 def scatter(rows: Opaque, parts: Parts, examples: IntArray, out: Array) -> None:
-    """Write the rows of the examples into `out`, which is 0."""
+    """Write the rows of the examples into `out`, a dense matrix of zeros."""
     specialize(_scatter, parts)(rows, examples, out)
 
 
 def subtract_outer(total: Array, x: Array, y: Array) -> None:
-    """Total -= x (x) y, flat."""
+    """Total -= x (x) y, where `total` is the flattened matrix."""
     specialize(_subtract_outer, {})(total, x, y)
 
 

@@ -1,47 +1,82 @@
-"""The kernels of the practical mode: epochs in random order, with the gap estimated on the way.
+"""The kernels of permuted epochs: random order, an estimate of the gap, and an active set.
 
-Before its update each example's Fenchel-Young gap f_i = phi_i(a) + phi_i*(-alpha_i) + a alpha_i at
-the current z is stored. Their mean estimates the duality gap of (z, alpha) for free, and an example
-with a small f_i, which is settled, is inactive for some epochs.
+Before an example is updated, its Fenchel-Young gap f_i = phi_i(a) + phi_i*(-alpha_i) + a alpha_i at
+the current z is stored. The mean of the f_i estimates the duality gap of (z, alpha) at no extra
+cost. An example with a small f_i is settled, and leaves the active set for some epochs.
 """
 
-import numpy as np
+from collections.abc import Callable
+from typing import TypeAlias
 
-from quartz.arrays import Array
+import numpy as np
+from numpy.typing import NDArray
+
+from quartz.arrays import AnyArray, Array, Floats
 from quartz.kernels.arguments import Examples, Model
 from quartz.kernels.loss import loss_conjugate, loss_value
-from quartz.kernels.placeholder import Opaque, Parts, Position, placeholder
+from quartz.kernels.placeholder import NumberOrArray, Opaque, Parts, Position, placeholder
 from quartz.kernels.prefetch import prefetch_element
 from quartz.kernels.rows import AHEAD, add, block_add, block_dot, dot, end_epoch, prefetch_row
 from quartz.kernels.updates import update
 from quartz.kernels.vectors import begin
 
-LONGEST = 127  # epochs that an example is skipped; the most that a counter of 8 bits can hold
-SETTLED = 0.3  # share of the mean gap below which an example is settled
+# The active set; docs/kernels.md compares other values of both
+LONGEST = 127  # epochs that an example is skipped at most; `activate` relies on this limit
+SETTLED = 0.3  # share of the mean gap up to which an example counts as settled
+
+Order: TypeAlias = AnyArray
+"""Examples in the order of their visits, uint32 or uint64."""
+
+Counters: TypeAlias = NDArray[np.int8]
+"""A number of epochs for each example."""
 
 
 @placeholder
-def example_gap(loss: Opaque, alpha: Opaque, a: Opaque, y: Opaque, weight: float) -> float:
+def example_gap(
+    loss: Opaque, alpha: NumberOrArray, a: NumberOrArray, y: Floats, weight: float
+) -> float:
     """Placeholder: phi_i(a) + phi_i*(-alpha) + <a, alpha>."""
     raise NotImplementedError
 
 
 def run_epochs(
-    order: Array,
+    order: Order,
     seed: np.uint64,
     gaps: Array,
-    lengths: Array,
-    inactive: Array,
+    lengths: Counters,
+    inactive: Counters,
     wanted: float,
     visits: float,
     examples: Examples,
     model: Model,
 ) -> tuple[int, int, float]:
-    """One epoch or more, until `visits` are made or the mean gap is at most `wanted`.
+    """Do at least one epoch, until `visits` are made or the mean gap is at most `wanted`.
 
-    Returns the numbers of epochs and visits, and the mean gap. The sum of gaps is updated within a
-    call only and taken anew at its ends: kept for longer it would lose small gaps to cancellation,
-    and then every example would be inactive.
+    The mean gap is updated incrementally within a call only, and computed from all gaps at its
+    beginning and end. Updated for longer it would lose the small gaps to cancellation, and then
+    every example would be inactive.
+
+    Parameters
+    ----------
+    order : ndarray of shape (n,)
+        Overwritten by the active examples of each epoch.
+    seed : uint64
+        Seed of the permutations.
+    gaps : ndarray of shape (n,)
+        Fenchel-Young gaps f_i at the last visits.
+    lengths : ndarray of shape (n,)
+        Epochs for which each example was inactive the last time.
+    inactive : ndarray of shape (n,), rounded up to a multiple of 8
+        Epochs for which each example stays inactive.
+    wanted, visits : float
+    examples : Examples
+    model : Model
+
+    Returns
+    -------
+    epochs, visited : int
+    mean : float
+        The mean gap.
     """
     n, epochs, visited, mean = order.size, 0, 0, float(np.mean(gaps))
     while True:
@@ -57,12 +92,12 @@ def run_epochs(
             return epochs, visited, float(np.mean(gaps))
 
 
-def activate(words: Array, order: Array) -> int:
-    """Write the active examples into `order`; for the others an epoch goes by.
+def activate(words: NDArray[np.uint64], order: Order) -> int:
+    """Write the active examples into `order`, and count the others' `inactive` down by one epoch.
 
-    `words` holds eight of the counters `inactive` each, at most 127: adding 127 to a counter sets
-    its top bit unless it is 0. Late in a run most are inactive, and eight at a time cost next to
-    nothing.
+    Returns the number of active examples. Each of the `words` holds eight counters of at most 127,
+    so that adding 127 to a counter sets its top bit unless the counter is 0. Late in a run most
+    examples are inactive, and eight of them are skipped at once.
     """
     ones, active = np.uint64(0x0101010101010101), 0
     for k in range(words.size):
@@ -79,32 +114,32 @@ def activate(words: Array, order: Array) -> int:
 
 @placeholder
 def epoch(
-    order: Array,
+    order: Order,
     gaps: Array,
-    lengths: Array,
-    inactive: Array,
+    lengths: Counters,
+    inactive: Counters,
     threshold: float,
     examples: Examples,
     model: Model,
 ) -> float:
     """Placeholder: update the examples of `order` one after another.
 
-    An example whose gap is at most `threshold` is inactive for some epochs after this one, more
-    each time in a row (`lengths`). Returns by how much the sum of all gaps changed.
+    An example whose gap is at most `threshold` becomes inactive for some epochs, and for more of
+    them each time in a row (`lengths`). Returns the change of the sum of all gaps.
     """
     raise NotImplementedError
 
 
 def epoch_rows(
-    order: Array,
+    order: Order,
     gaps: Array,
-    lengths: Array,
-    inactive: Array,
+    lengths: Counters,
+    inactive: Counters,
     threshold: float,
     examples: Examples,
     model: Model,
 ) -> float:
-    """`epoch` for examples with one column."""
+    """Do what `epoch` says, for examples with one column."""
     rows, y, weights, alpha, v = examples
     loss, g, vectors, inverse = model
     last, change = order.size - 1, 0.0
@@ -131,15 +166,15 @@ def epoch_rows(
 
 
 def epoch_blocks(
-    order: Array,
+    order: Order,
     gaps: Array,
-    lengths: Array,
-    inactive: Array,
+    lengths: Counters,
+    inactive: Counters,
     threshold: float,
     examples: Examples,
     model: Model,
 ) -> float:
-    """`epoch` for examples with m > 1 columns."""
+    """Do what `epoch` says, for examples with m > 1 columns."""
     rows, y, weights, alpha, v = examples
     loss, g, vectors, inverse = model
     a, change = np.empty(alpha.shape[1]), 0.0
@@ -158,14 +193,14 @@ def epoch_blocks(
     return change
 
 
-def skip(i: Position, settled: bool, lengths: Array, inactive: Array) -> None:
-    """Make a settled example inactive, longer than the last time; another stays active."""
+def skip(i: Position, settled: bool, lengths: Counters, inactive: Counters) -> None:
+    """Make a settled example inactive, for longer than the last time; others stay active."""
     lengths[i] = min(2 * lengths[i] + 1, LONGEST) if settled else 0
     inactive[i] = lengths[i]
 
 
-def shuffle(order: Array, seed: np.uint64) -> None:
-    """Shuffle in place: Fisher-Yates by the splitmix64 generator, faster than NumPy's."""
+def shuffle(order: Order, seed: np.uint64) -> None:
+    """Shuffle in place, by Fisher-Yates with the splitmix64 generator: faster than NumPy's."""
     state = np.uint64(seed)
     for k in range(order.size - 1, 0, -1):
         state += np.uint64(0x9E3779B97F4A7C15)
@@ -173,20 +208,20 @@ def shuffle(order: Array, seed: np.uint64) -> None:
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         z = z ^ (z >> np.uint64(31))
-        # the high part of a 32-bit product: uniform up to k / 2^32
+        # The high half of a product is cheaper than a remainder, and uniform up to k / 2^32.
         other = ((z >> np.uint64(32)) * np.uint64(k + 1)) >> np.uint64(32)
         order[k], order[other] = order[other], order[k]
 
 
 def gap_parts(weighted: bool, vector: bool, componentwise: bool) -> Parts:
-    """Return what `example_gap` stands for."""
-    one = _weighted_gap if weighted else _plain_gap
+    """Return the functions that replace `example_gap`, `gap_one` and `product`."""
+    one: Callable[..., float] = _weighted_gap if weighted else _plain_gap
     gap = {"example_gap": _summed_gap, "gap_one": one} if componentwise else {"example_gap": one}
     return gap | {"product": _vector_product if vector else _scalar_product}
 
 
 @placeholder
-def product(a: Opaque, alpha: Opaque) -> float:
+def product(a: NumberOrArray, alpha: NumberOrArray) -> float:
     """Placeholder: <a, alpha>."""
     raise NotImplementedError
 
@@ -202,11 +237,15 @@ def _vector_product(a: Array, alpha: Array) -> float:
     return np.sum(a * alpha)
 
 
-def _plain_gap(loss: Opaque, alpha: Opaque, a: Opaque, y: Opaque, weight: float) -> float:
+def _plain_gap(
+    loss: Opaque, alpha: NumberOrArray, a: NumberOrArray, y: Floats, weight: float
+) -> float:
     return loss_value(loss, a, y) + loss_conjugate(loss, -alpha, y) + product(a, alpha)
 
 
-def _weighted_gap(loss: Opaque, alpha: Opaque, a: Opaque, y: Opaque, weight: float) -> float:
+def _weighted_gap(
+    loss: Opaque, alpha: NumberOrArray, a: NumberOrArray, y: Floats, weight: float
+) -> float:
     if weight == 0.0:
         return 0.0
     conjugate = loss_conjugate(loss, -alpha / weight, y)

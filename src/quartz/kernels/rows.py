@@ -1,7 +1,7 @@
 """Products with one example, A_i' x and abar += A_i delta, for every storage.
 
 A kernel sees a row as the positions start, ..., stop - 1 of some flat array, each with a column and
-a value. Where these are is said by the storage, which fills the placeholders here
+a value. The storage says where these are: its functions replace the placeholders here
 (:class:`quartz.data.Storage`). Four accumulators hide the latency of the additions, and unsigned
 positions spare Numba's test for negative indices.
 """
@@ -12,30 +12,30 @@ from quartz.arrays import Array
 from quartz.kernels.placeholder import Opaque, Position, placeholder
 from quartz.kernels.vectors import add_to, coordinate
 
-AHEAD = 4  # steps between the prefetch of a row and its use; 2 to 8 measured alike
+AHEAD = 4  # rows from the one in use to the one prefetched; 2 to 12 are as fast (docs/kernels.md)
 
 
 @placeholder
 def row_start(rows: Opaque, i: Position) -> Position:
-    """Placeholder: first position of row i; that of row i + 1 ends it."""
+    """Placeholder: the first position of row i, which ends where row i + 1 begins."""
     raise NotImplementedError
 
 
 @placeholder
 def column(rows: Opaque, k: Position, start: Position) -> Position:
-    """Placeholder: column of position k, in the row that begins at start."""
+    """Placeholder: the column of position k, in the row that begins at start."""
     raise NotImplementedError
 
 
 @placeholder
 def value(rows: Opaque, k: Position) -> float:
-    """Placeholder: value at position k."""
+    """Placeholder: the value at position k."""
     raise NotImplementedError
 
 
 @placeholder
 def prefetch_row(rows: Opaque, i: Position) -> None:
-    """Placeholder: ask for row i; nothing happens in a storage that does not fill it."""
+    """Placeholder: prefetch row i; it does nothing unless the storage replaces it."""
 
 
 @placeholder
@@ -56,7 +56,7 @@ def block_add(
 def offset(
     rows: Opaque, i: Position, output: Position, vectors: Opaque, scale: float, g: Opaque
 ) -> float:
-    """Placeholder: what an intercept adds to an output of A_i' x; nothing without one."""
+    """Placeholder: what an intercept adds to an output of A_i' x; 0 without an intercept."""
     return 0.0
 
 
@@ -75,11 +75,11 @@ def add_offset(
 
 @placeholder
 def end_epoch(rows: Opaque) -> None:
-    """Placeholder: what a free intercept does after an epoch."""
+    """Placeholder: update a free intercept after an epoch; nothing without one."""
 
 
 def dot(rows: Opaque, i: Position, vectors: Opaque, scale: float, g: Opaque) -> float:
-    """A_i' x, x being the vector that `coordinate` reads."""
+    """A_i' x, where x is the vector that `coordinate` reads."""
     start, stop = row_start(rows, i), row_start(rows, i + np.uint64(1))
     one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
     a = b = c = d = 0.0

@@ -1,27 +1,27 @@
 """The dual update of one example under Options I and II, with and without weights.
 
-Dual variable, prediction and target are numbers, or arrays for a loss over classes.
+Dual variable and prediction are numbers, or arrays if there are several outputs.
 """
 
 import numpy as np
 
-from quartz.arrays import Array
+from quartz.arrays import Array, Floats
 from quartz.kernels.loss import loss_gradient, loss_step
-from quartz.kernels.placeholder import Opaque, Parts, placeholder
+from quartz.kernels.placeholder import NumberOrArray, Opaque, Parts, placeholder
 
 
 @placeholder
 def update(
     loss: Opaque,
-    alpha: Opaque,
-    a: Opaque,
-    y: Opaque,
+    alpha: NumberOrArray,
+    a: NumberOrArray,
+    y: Floats,
     weight: float,
     q: float,
     theta: float,
     p: float,
-) -> Opaque:
-    """Placeholder: the new dual variable, q being v_i / (lam n)."""
+) -> NumberOrArray:
+    """Placeholder: the new dual variable, where q = v_i / (lam n)."""
     raise NotImplementedError
 
 
@@ -29,9 +29,9 @@ update_one = update
 
 
 def update_parts(option: int, weighted: bool, componentwise: bool) -> Parts:
-    """Return what `update` stands for.
+    """Return the functions that replace `update` and `update_one`.
 
-    `componentwise` is for a scalar loss with several outputs.
+    With `componentwise`, a scalar loss is applied to each of several outputs.
     """
     option_1 = _option_1_weighted if weighted else _option_1
     one = option_1 if option == 1 else _option_2
@@ -40,27 +40,27 @@ def update_parts(option: int, weighted: bool, componentwise: bool) -> Parts:
 
 def _option_1(
     loss: Opaque,
-    alpha: Opaque,
-    a: Opaque,
-    y: Opaque,
+    alpha: NumberOrArray,
+    a: NumberOrArray,
+    y: Floats,
     weight: float,
     q: float,
     theta: float,
     p: float,
-) -> Opaque:
+) -> NumberOrArray:
     return loss_step(loss, alpha, a, y, q)
 
 
 def _option_1_weighted(
     loss: Opaque,
-    alpha: Opaque,
-    a: Opaque,
-    y: Opaque,
+    alpha: NumberOrArray,
+    a: NumberOrArray,
+    y: Floats,
     weight: float,
     q: float,
     theta: float,
     p: float,
-) -> Opaque:
+) -> NumberOrArray:
     if weight == 0.0:
         return 0.0 * alpha
     return weight * loss_step(loss, alpha / weight, a, y, q * weight)
@@ -68,14 +68,14 @@ def _option_1_weighted(
 
 def _option_2(
     loss: Opaque,
-    alpha: Opaque,
-    a: Opaque,
-    y: Opaque,
+    alpha: NumberOrArray,
+    a: NumberOrArray,
+    y: Floats,
     weight: float,
     q: float,
     theta: float,
     p: float,
-) -> Opaque:
+) -> NumberOrArray:
     return alpha - theta / p * (alpha + weight * loss_gradient(loss, a, y))
 
 

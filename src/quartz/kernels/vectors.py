@@ -1,12 +1,12 @@
 """How a kernel keeps z = grad g*(abar) and the averaged w of Algorithm 1.
 
-For a separable g nothing of length d is touched per iteration. z_j is computed from abar_j when it
+For a separable g an iteration touches no vector of length d. z_j is computed from abar_j when it
 is read, and w = z + scale * lag, where
 
     w <- (1 - theta) w + theta z      is   scale *= 1 - theta          (z stays)
     z_j <- z_j + dz                   is   lag_j -= dz / scale         (w stays)
 
-Any other g keeps z and w themselves, at O(d) an iteration.
+For a g that is not separable, z and w are stored and updated, at O(d) an iteration.
 """
 
 from typing import NamedTuple
@@ -15,18 +15,18 @@ from quartz.arrays import Array
 from quartz.kernels.loss import conjugate_gradient
 from quartz.kernels.placeholder import Opaque, Parts, Position, placeholder
 
-TINY = 1e-100
+TINY = 1e-100  # scale below which it is multiplied into the lag, before it underflows
 
 
 class LazyVectors(NamedTuple):
-    """For a separable g; `lag` is empty when w is not tracked."""
+    """For a separable g; `lag` is empty if w is not tracked."""
 
     abar: Array
     lag: Array
 
 
 class DenseVectors(NamedTuple):
-    """For any g."""
+    """For any g; `w` is empty if it is not tracked."""
 
     abar: Array
     z: Array
@@ -34,7 +34,10 @@ class DenseVectors(NamedTuple):
 
 
 def vector_parts(separable: bool, option: int, tracked: bool) -> Parts:
-    """Return what the placeholders below stand for."""
+    """Return the functions that replace the placeholders below.
+
+    `tracked` says whether w is needed at the end, besides z.
+    """
     if not separable:
         return {
             "coordinate": _dense_z if option == 1 else _dense_w,
@@ -61,23 +64,25 @@ def add_to(vectors: Opaque, j: Position, delta: float, scale: float, g: Opaque) 
 
 @placeholder
 def begin(vectors: Opaque, scale: float, decay: float, g: Opaque) -> float:
-    """Placeholder: the primal update that opens an iteration; returns the new scale."""
+    """Placeholder: do the primal update that begins an iteration; returns the new scale."""
     raise NotImplementedError
 
 
-def _lazy_z(vectors: Opaque, j: Position, scale: float, g: Opaque) -> float:
+def _lazy_z(vectors: LazyVectors, j: Position, scale: float, g: Opaque) -> float:
     return conjugate_gradient(g, vectors.abar[j])
 
 
-def _lazy_w(vectors: Opaque, j: Position, scale: float, g: Opaque) -> float:
+def _lazy_w(vectors: LazyVectors, j: Position, scale: float, g: Opaque) -> float:
     return conjugate_gradient(g, vectors.abar[j]) + scale * vectors.lag[j]
 
 
-def _lazy_add(vectors: Opaque, j: Position, delta: float, scale: float, g: Opaque) -> None:
+def _lazy_add(vectors: LazyVectors, j: Position, delta: float, scale: float, g: Opaque) -> None:
     vectors.abar[j] += delta
 
 
-def _lazy_add_tracked(vectors: Opaque, j: Position, delta: float, scale: float, g: Opaque) -> None:
+def _lazy_add_tracked(
+    vectors: LazyVectors, j: Position, delta: float, scale: float, g: Opaque
+) -> None:
     before = vectors.abar[j]
     after = before + delta
     vectors.abar[j] = after
@@ -85,29 +90,29 @@ def _lazy_add_tracked(vectors: Opaque, j: Position, delta: float, scale: float, 
     vectors.lag[j] -= change / scale
 
 
-def lazy_begin(vectors: Opaque, scale: float, decay: float, g: Opaque) -> float:
-    """Let w approach z: their difference is scale * lag."""
+def lazy_begin(vectors: LazyVectors, scale: float, decay: float, g: Opaque) -> float:
+    """Move w towards z, by shrinking the scale of their difference scale * lag."""
     scale *= decay
-    if scale < TINY:  # fold before it underflows
+    if scale < TINY:
         for j in range(vectors.lag.size):
             vectors.lag[j] *= scale
         scale = 1.0
     return scale
 
 
-def _dense_z(vectors: Opaque, j: Position, scale: float, g: Opaque) -> float:
+def _dense_z(vectors: DenseVectors, j: Position, scale: float, g: Opaque) -> float:
     return vectors.z[j]
 
 
-def _dense_w(vectors: Opaque, j: Position, scale: float, g: Opaque) -> float:
+def _dense_w(vectors: DenseVectors, j: Position, scale: float, g: Opaque) -> float:
     return vectors.w[j]
 
 
-def _dense_add(vectors: Opaque, j: Position, delta: float, scale: float, g: Opaque) -> None:
+def _dense_add(vectors: DenseVectors, j: Position, delta: float, scale: float, g: Opaque) -> None:
     vectors.abar[j] += delta
 
 
-def _dense_begin(vectors: Opaque, scale: float, decay: float, g: Opaque) -> float:
+def _dense_begin(vectors: DenseVectors, scale: float, decay: float, g: Opaque) -> float:
     vectors.z[:] = conjugate_gradient(g, vectors.abar)
     for j in range(vectors.w.size):
         vectors.w[j] = decay * vectors.w[j] + (1.0 - decay) * vectors.z[j]

@@ -1,7 +1,7 @@
-"""Losses: one family per file; `base` says what a loss must give, `check_loss` tests one."""
+"""Losses: one family per file; `base` says what a loss must provide, `check_loss` tests one."""
 
 from quartz.domain import barrier
-from quartz.losses.base import Loss, LossWithStep
+from quartz.losses.base import Loss
 from quartz.losses.check import check_loss
 from quartz.losses.hinge import Hinge, SmoothedHinge, SquaredHinge
 from quartz.losses.insensitive import (
@@ -27,7 +27,7 @@ LOSSES = (
     Absolute,
     EpsilonInsensitive,
 )
-"""All losses; the law tests run over them."""
+"""All losses of the library; the tests of the laws run over them."""
 
 __all__ = [
     "LOSSES",
@@ -37,7 +37,6 @@ __all__ = [
     "Huber",
     "Logistic",
     "Loss",
-    "LossWithStep",
     "SmoothedEpsilonInsensitive",
     "SmoothedHinge",
     "SmoothedMulticlassHinge",

@@ -1,4 +1,4 @@
-"""What a loss must give, and what it may.
+"""What a loss must provide, and what it may provide.
 
 A loss is a NamedTuple of parameters with plain functions of *one* example: its prediction
 a = A_i' w (a scalar, or a vector of length m for a loss with `vector`), its target y, and its dual
@@ -6,36 +6,43 @@ variable. It never sees the data.
 
 Required
     value(a, y)           phi(a)
-    gradient(a, y)        grad phi(a), or a subgradient where gamma = 0
+    gradient(a, y)        grad phi(a); a subgradient if gamma = 0
     conjugate(u, y)       phi*(u) = sup_a <u, a> - phi(a), infinite outside its domain
     gamma                 phi is (1/gamma)-smooth [ass:loss]; 0 for a loss that is not smooth
 Optional
-    step(alpha, a, y, q)  the dual variable after Option I of Algorithm 1 (see `LossWithStep`); a
-                          scalar loss without it gets a numeric one (:mod:`quartz.losses.numeric`)
-    quick_step(...)       the same less accurately, where that is faster; for permuted epochs
-    curvature(a, y)       phi''(a) of a scalar loss, at a kink from either side; for Newton steps
+    step(alpha, a, y, q)  the dual variable after Option I of Algorithm 1, see below; a scalar loss
+                          without it gets a numeric one (:mod:`quartz.losses.numeric`)
+    quick_step(...)       the same, less accurate but faster; for permuted epochs
+    curvature(a, y)       phi''(a) of a scalar loss, at a kink that of either side; for Newton steps
     quadratic             True if phi'' is constant: then one Newton step solves the problem
     targets               "real" (default), "sign" (-1 or +1) or "class" (0, ..., m - 1)
     vector                True if phi couples the m outputs (default False)
-    simplex               True if the dual variables of a loss over classes are e_y - p with p in
-                          the unit simplex, all of it; for free intercepts
-    probabilities(a)      for many predictions, the probability of y = +1, or with `vector` those of
-                          all classes in the last axis; for `predict_proba`
+    simplex               True if the feasible dual variables of a loss over classes are e_y - p for
+                          all p in the unit simplex; for free intercepts
+    probabilities(a)      for an array of predictions, the probability of y = +1, or with `vector`
+                          those of all classes along the last axis; for `predict_proba`
     validate()            raises ValueError on bad parameters
 
 `value`, `gradient`, `conjugate` and `curvature` of a scalar loss must also work elementwise on
 arrays, as NumPy formulas do. With m > 1 outputs a scalar loss is applied to each output and summed:
 that is the multitask loss, with the same gamma.
 
-The functions may use NumPy, `self`'s fields and functions of their own module, but not call one
-another through `self`: so written, they can be compiled as they stand.
+`step` returns alpha + Delta, where Delta maximizes
 
-:func:`abilities` is the only place that looks which of the optional parts a loss has.
+    -phi*(-(alpha + Delta)) - <a, Delta> - (q / 2) ||Delta||^2,   q = v_i / (lam n),
+
+a = A_i' grad g*(abar). Equivalently alpha + Delta = -grad phi(b) at b = prox_{q phi}(a - q alpha).
+The new value is returned, not Delta, so that it can lie exactly on the boundary of the domain.
+
+The functions may use NumPy, the fields of `self` and functions of their own module, but not call
+one another through `self`: then they can be compiled as they are.
+
+:func:`abilities` is the only place that finds out which of the optional parts a loss has.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
@@ -44,48 +51,46 @@ from quartz.losses.numeric import numeric_step
 
 Targets = Literal["real", "sign", "class"]
 
+Prediction: TypeAlias = Any
+"""A prediction, a dual variable or a gradient of one example, in float64.
+
+A number for a scalar loss, which also takes arrays elementwise; an array of shape (m,) for a loss
+with `vector`. No type is accepted by the functions of both kinds, hence Any.
+"""
+
+Target: TypeAlias = Any
+"""The target of one example: a float for "sign", an int for "class", and for "real" a float or,
+with `vector`, an array of shape (m,). A scalar loss also takes arrays elementwise."""
+
 
 class Loss(Protocol):
-    """The required part of a loss; the module docstring lists the optional one."""
+    """The required parts of a loss; the module docstring lists the optional ones."""
 
     @property
     def gamma(self) -> float:
         """phi is (1/gamma)-smooth."""
         ...
 
-    def value(self, a: Any, y: Any) -> Floats:
+    def value(self, a: Prediction, y: Target) -> Floats:
         """phi(a)."""
         ...
 
-    def gradient(self, a: Any, y: Any) -> Floats:
+    def gradient(self, a: Prediction, y: Target) -> Floats:
         """grad phi(a)."""
         ...
 
-    def conjugate(self, u: Any, y: Any) -> Floats:
+    def conjugate(self, u: Prediction, y: Target) -> Floats:
         """phi*(u)."""
         ...
 
 
-class LossWithStep(Loss, Protocol):
-    """A loss that can do Option I."""
-
-    def step(self, alpha: Any, a: Any, y: Any, q: float) -> Floats:
-        """Return the new dual variable alpha + Delta of Option I.
-
-        Delta = argmax -phi*(-(alpha + Delta)) - <a, Delta> - (q / 2) ||Delta||^2 with
-        a = A_i' grad g*(abar) and q = v_i / (lam n). Equivalently alpha + Delta = -grad phi(b) at
-        b = prox_{q phi}(a - q alpha). The new value is returned, not Delta, so that it can lie on
-        the boundary of the domain exactly.
-        """
-        ...
-
-
-Step = Callable[[Any, Any, Any, Any, float], Floats]
+Step: TypeAlias = Callable[[Loss, Prediction, Prediction, Target, float], Floats]
+"""Option I as kernels need it: a function of the class, called as step(loss, alpha, a, y, q)."""
 
 
 @dataclass(frozen=True)
 class Abilities:
-    """What a loss can do; the functions are those of its class, as kernels take them.
+    """Which optional parts a loss has.
 
     Attributes
     ----------
@@ -98,7 +103,7 @@ class Abilities:
     curvature : function or None
         Called as ``curvature(loss, a, y)``.
     probabilities : function or None
-        Called with predictions.
+        Called as ``probabilities(a)`` with the predictions of all examples.
     quadratic, targets, vector, simplex
         As in the module docstring.
     """
@@ -107,7 +112,7 @@ class Abilities:
     step: Step | None
     quick_step: Step | None
     numeric: bool
-    curvature: Callable[[Any, Any, Any], Floats] | None
+    curvature: Callable[[Loss, Floats, Floats], Floats] | None
     probabilities: Callable[[Array], Array] | None
     quadratic: bool
     targets: Targets
@@ -115,8 +120,8 @@ class Abilities:
     simplex: bool
 
 
-def abilities(loss: Any) -> Abilities:
-    """Look which optional parts a loss has."""
+def abilities(loss: Loss) -> Abilities:
+    """Find out which optional parts a loss has."""
     kind = type(loss)
     vector = bool(getattr(loss, "vector", False))
     own = getattr(kind, "step", None)
@@ -135,8 +140,8 @@ def abilities(loss: Any) -> Abilities:
     )
 
 
-def validate(loss: Any) -> None:
-    """Raise ValueError if `loss` lacks a part or has bad parameters."""
+def validate(loss: Loss) -> None:
+    """Raise ValueError if `loss` lacks a required part or has bad parameters."""
     for part in ("value", "gradient", "conjugate", "gamma"):
         if not hasattr(loss, part) or isinstance(loss, type):
             raise ValueError(

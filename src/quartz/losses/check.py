@@ -9,19 +9,20 @@ from scipy.optimize import minimize, minimize_scalar
 
 from quartz.arrays import Floats
 from quartz.laws import broken, raise_if_broken
-from quartz.losses.base import Abilities, abilities, validate
+from quartz.losses.base import Abilities, Loss, Prediction, Target, abilities, validate
 
 
-def check_loss(loss: Any, outputs: int = 3, trials: int = 100, seed: int = 0) -> None:
+def check_loss(loss: Loss, outputs: int = 3, trials: int = 100, seed: int = 0) -> None:
     """Test a loss against its own formulas, at random points.
 
-    The laws: the gradient is the numeric derivative (gamma > 0) and supports the graph (convexity);
-    it is (1/gamma)-Lipschitz; the conjugate is the numeric supremum; Fenchel-Young holds everywhere
-    with equality at the gradient; a scalar loss works elementwise on arrays; and the Option-I step,
-    its own or the numeric one, is feasible, solves its optimality condition (gamma > 0) and beats
-    other feasible points. The curvature, where there is one, is the gradient's derivative. A loss
-    that says `simplex` has the duals that this promises. Probabilities, where a loss has them, lie
-    between 0 and 1 and rise with the prediction.
+    The laws: the gradient is the numeric derivative (gamma > 0), the value lies above its tangents
+    (convexity), and the gradient is (1/gamma)-Lipschitz; the conjugate is the numeric supremum;
+    Fenchel-Young holds everywhere, with equality at the gradient; a scalar loss works elementwise
+    on arrays; and the step of Option I, its own or the numeric one, is feasible, solves its
+    optimality condition (gamma > 0) and is better than other feasible points. If the loss has a
+    curvature, it is the derivative of the gradient. If it has `simplex`, the dual variables are
+    those of the simplex. If it has probabilities, they lie between 0 and 1 and rise with the
+    prediction.
 
     Parameters
     ----------
@@ -32,11 +33,12 @@ def check_loss(loss: Any, outputs: int = 3, trials: int = 100, seed: int = 0) ->
     trials : int
         Number of random points for each law.
     seed : int
+        Seed of the random points.
 
     Raises
     ------
     LawError
-        Names each broken law, the point, and by how much.
+        Names each broken law, the point, and by how much the law is broken.
 
     Examples
     --------
@@ -49,12 +51,12 @@ def check_loss(loss: Any, outputs: int = 3, trials: int = 100, seed: int = 0) ->
 
 @dataclass(frozen=True)
 class _Point:
-    """Random predictions a and b and a target y of one example."""
+    """Random predictions a and b, a target y and a direction of length 1, for one example."""
 
-    a: Any
-    b: Any
-    y: Any
-    direction: Any
+    a: Prediction
+    b: Prediction
+    y: Target
+    direction: Prediction
 
     def __str__(self) -> str:
         return f"a={self.a}, y={self.y}"
@@ -84,12 +86,12 @@ def _violations(loss: Any, outputs: int, trials: int, rng: np.random.Generator) 
 
 def _random_point(can: Abilities, outputs: int, rng: np.random.Generator) -> _Point:
     kind, shape = can.targets, (outputs,) if can.vector else ()
-    y: Any = rng.normal(scale=2, size=() if kind == "real" and not shape else shape)
+    y: Target = rng.normal(scale=2, size=() if kind == "real" and not shape else shape)
     if kind == "sign":
         y = rng.choice([-1.0, 1.0])
     elif kind == "class":
         y = int(rng.integers(outputs))
-    near = 10.0 ** rng.integers(-3, 1)  # close pairs see curvature, far ones the tails
+    near = 10.0 ** rng.integers(-3, 1)  # close pairs test the curvature, distant ones the tails
     a = rng.normal(scale=3, size=shape)
     b = a + near * rng.normal(scale=3, size=shape)
     direction = rng.normal(size=shape)
@@ -108,7 +110,7 @@ def _derivative(loss: Any, point: _Point) -> list[str]:
 
 
 def _curvature(loss: Any, point: _Point) -> list[str]:
-    """At a kink of the gradient the differences disagree; there the curvature is either's."""
+    """The curvature lies between the one-sided differences, which disagree at a kink."""
     h = 1e-5
     here, ahead, behind = (loss.gradient(point.a + k * h, point.y) for k in (0, 1, -1))
     slopes = [(ahead - here) / h, (here - behind) / h]
@@ -152,7 +154,7 @@ def _fenchel_young(loss: Any, point: _Point) -> Iterator[str]:
     error = abs(terms[0] + terms[1] - terms[2])
     law = "value + conjugate = product at the gradient"
     yield from broken(law, error, _scaled(1e-9, *terms), f"{point}, u={u}")
-    for outward in (0.0, 0.5, 3.0):  # beyond the domain too: there the conjugate is infinite
+    for outward in (0.0, 0.5, 3.0):  # also beyond the domain, where the conjugate is infinite
         u = loss.gradient(point.b, point.y) + outward * point.direction
         bound = loss.conjugate(u, point.y)
         for far in (0.0, 1e2, -1e2, 1e6, -1e6):
@@ -205,7 +207,7 @@ def _elementwise(loss: Any, can: Abilities, points: list[_Point]) -> Iterator[st
 
 
 def _probabilities(loss: Any, can: Abilities, points: list[_Point]) -> Iterator[str]:
-    """They lie in [0, 1], and rise with the prediction of their class."""
+    """Probabilities lie in [0, 1], and rise with the prediction of their class."""
     assert can.probabilities is not None
     a = np.array([point.a for point in points])
     p = can.probabilities(a)
@@ -224,7 +226,8 @@ def _probabilities(loss: Any, can: Abilities, points: list[_Point]) -> Iterator[
 
 def _step(loss: Any, can: Abilities, point: _Point, rng: np.random.Generator) -> Iterator[str]:
     assert can.step is not None
-    # duals that fit other predictions, up to corners of the domain; q = 0 is an empty example
+    # Dual variables of distant predictions reach the corners of the domain; an example without
+    # any entries has q = 0.
     wide = 10.0 ** rng.uniform(-1, 2)
     alpha = -loss.gradient(wide * rng.normal(size=np.shape(point.a)), point.y)
     for q in (0.0, 10.0 ** rng.uniform(-3, 1), 10.0 ** rng.uniform(1, 6)):
@@ -254,7 +257,7 @@ def _step(loss: Any, can: Abilities, point: _Point, rng: np.random.Generator) ->
                 yield from broken(law, rival - reached, _scaled(1e-9, reached, q), where)
 
 
-def _scaled(tolerance: float, *terms: Any) -> float:
-    """`tolerance` relative to the largest finite term."""
+def _scaled(tolerance: float, *terms: Floats) -> float:
+    """`tolerance` times the size of the largest finite term, or times 1 if that is larger."""
     sizes = [abs(float(term)) for term in terms if np.isfinite(term)]
     return tolerance * max(1.0, *sizes)

@@ -1,7 +1,7 @@
 """The losses s_i phi_i of all examples: one loss, the targets and the weights.
 
-Where there are many examples each function is one compiled loop: it has no temporary vectors, and
-the many short operations of NumPy would hold up other threads.
+If there are many examples, each function is one compiled loop. That avoids temporary vectors, and
+many short operations of NumPy, for which threads would have to wait for the GIL.
 """
 
 from collections.abc import Callable
@@ -13,23 +13,37 @@ from scipy.optimize import brentq
 
 from quartz.arrays import AnyArray, Array, Floats, IntArray
 from quartz.kernels import examples as kernels
-from quartz.losses.base import Loss, abilities
+from quartz.losses.base import Loss, Prediction, abilities
 
-MANY_OF_CLASSES = 100  # examples of a loss over classes, above which compiling its functions pays
-MANY = 10_000  # examples of a scalar loss, likewise
-TOGETHER = 8192  # examples of a scalar loss that NumPy evaluates together: they fit the cache
-FAR = 1e30, 300.0, 30.0  # predictions where gradients have come to their bounds, if they have any
+# Numbers of examples
+MANY_OF_CLASSES = 100  # above which compiled loops pay for a loss over classes
+MANY = 10_000  # above which compiled loops pay for a scalar loss
+TOGETHER = 8192  # which NumPy evaluates at once for a scalar loss, so that they fit the cache
 
-_not_compilable: set[tuple[Any, ...]] = set()  # types of losses, and kernels
+# Predictions at which a bounded gradient has reached its bound; the smaller ones are for formulas
+# that overflow to nan at the larger ones.
+FAR = 1e30, 300.0, 30.0
+
+_not_compilable: set[tuple[type | str, ...]] = set()  # type of the loss, kernel and its options
 
 
 class FenchelYoung(NamedTuple):
-    """s_i phi_i(a_i) + (s_i phi_i)*(-alpha_i) + <a_i, alpha_i> of every example, and means."""
+    """The Fenchel-Young gaps of all examples, and means over the examples.
+
+    Attributes
+    ----------
+    gaps : ndarray of shape (n,)
+        s_i phi_i(a_i) + (s_i phi_i)*(-alpha_i) + <a_i, alpha_i>.
+    loss, conjugate : float
+        Means of the first and of the second term.
+    size : float
+        Mean absolute value of the second term.
+    """
 
     gaps: Array
     loss: float
     conjugate: float
-    size: float  # mean of the conjugates' absolute values
+    size: float
 
 
 class ExampleLosses:
@@ -38,12 +52,13 @@ class ExampleLosses:
     Parameters
     ----------
     loss : Loss
+        phi.
     y : ndarray
         Targets.
     weights : ndarray of shape (n,), optional
-        s_i.
+        s_i; 1 by default.
     shape : tuple of int, optional
-        Of predictions and duals, by default that of y.
+        Shape of the predictions and of the dual variables, (n,) or (n, m); by default that of y.
     """
 
     def __init__(
@@ -64,12 +79,12 @@ class ExampleLosses:
 
     @cached_property
     def weights_or_ones(self) -> Array:
-        """s_i; without weights ones that take no memory."""
+        """s_i; without weights, ones that take no memory."""
         return np.broadcast_to(1.0, self.n) if self.weights is None else self.weights
 
     @cached_property
     def gammas(self) -> Array:
-        """gamma_i = gamma / s_i; infinite for weight 0. Not to be changed."""
+        """gamma_i = gamma / s_i, infinite for weight 0; the array must not be changed."""
         if self.weights is None:
             return np.full(self.n, float(self.loss.gamma))
         gammas = np.full(self.n, np.inf)
@@ -88,7 +103,7 @@ class ExampleLosses:
         return _weighted(np.asarray(self.loss.gradient(a, self.y)), self.weights)
 
     def curvatures(self, a: Array) -> Array:
-        """s_i phi_i''(a_i) for every example, of a scalar loss that knows it."""
+        """s_i phi_i''(a_i) for every example, of a scalar loss that has a curvature."""
         curvature = self.abilities.curvature
         assert curvature is not None
         return self.weights_or_ones.reshape(-1, *[1] * (a.ndim - 1)) * curvature(
@@ -96,9 +111,9 @@ class ExampleLosses:
         )
 
     def conjugates(self, alpha: Array, some: IntArray | None = None) -> Array:
-        """(s_i phi_i)*(-alpha_i) = s_i phi_i*(-alpha_i / s_i) for every example, or for some.
+        """(s_i phi_i)*(-alpha_i) = s_i phi_i*(-alpha_i / s_i) for every example, or for `some`.
 
-        With s_i = 0 that is 0 at alpha_i = 0 and infinite elsewhere.
+        With s_i = 0 it is 0 at alpha_i = 0 and infinite elsewhere.
         """
         if some is not None:
             weights = None if self.weights is None else self.weights[some]
@@ -120,7 +135,7 @@ class ExampleLosses:
         return each
 
     def fenchel_young(self, a: Array, alpha: Array) -> FenchelYoung:
-        """Losses against conjugates, for every example and in the mean."""
+        """Fenchel-Young gaps of the predictions a and the dual variables alpha."""
         if not self.abilities.vector:
             found = self._compiled("fenchel_young", a, alpha, self.y, self.weights)
             if found is not None:
@@ -139,17 +154,17 @@ class ExampleLosses:
         gradient = self.loss.gradient(a, self.y[i])
         return gradient if self.weights is None else self.weights[i] * gradient
 
-    def step_one(self, i: int, alpha: Any, a: Any, q: float) -> Floats:
+    def step_one(self, i: int, alpha: Prediction, a: Prediction, q: float) -> Floats:
         """Return the new alpha_i of Option I for the weighted loss, q = v_i / (lam n).
 
-        In alpha_i / s_i the weighted step is the plain one with q s_i.
+        For alpha_i / s_i it is the step of the unweighted loss with q s_i in place of q.
         """
         step = self.abilities.step
         assert step is not None
         s = 1.0 if self.weights is None else self.weights[i]
         if s == 0:
             return np.zeros_like(alpha)
-        if np.ndim(a) and not self.abilities.vector:  # multitask: output by output
+        if np.ndim(a) and not self.abilities.vector:  # multitask: separable over outputs
             outputs = zip(alpha / s, a, self.y[i], strict=True)
             return s * np.array([step(self.loss, *output, q * s) for output in outputs])
         return s * step(self.loss, alpha / s, a, self.y[i], q * s)
@@ -158,9 +173,9 @@ class ExampleLosses:
 
     @cached_property
     def dual_bounds(self) -> tuple[Array, Array]:
-        """Ends of the conjugates' domains in alpha, of a scalar loss: minus the gradients far away.
+        """The lower and the upper bounds of feasible dual variables, for a scalar loss.
 
-        Where a formula overflows to no number at all, nearer.
+        They are minus the gradients at predictions far away (see `FAR`).
         """
         ends = []
         for side in (1.0, -1.0):
@@ -175,7 +190,11 @@ class ExampleLosses:
         return ends[0], ends[1]
 
     def nearest_feasible(self, alpha: Array) -> Array:
-        """Duals moved into the domain of the conjugates, the nearest of a scalar loss."""
+        """Dual variables moved into the domain of the conjugates.
+
+        For a scalar loss they are the nearest feasible ones, for a loss with `simplex` near ones;
+        of other losses over several outputs the domain is not known.
+        """
         if not self.abilities.vector:
             low, high = self.dual_bounds
             return np.clip(alpha, low, high)
@@ -186,7 +205,7 @@ class ExampleLosses:
         return self.simplex_points(points)  # the map is its own inverse
 
     def simplex_points(self, alpha: Array) -> Array:
-        """s_i p_i, from the duals alpha_i = s_i (e_y - p_i) of a loss with `simplex`."""
+        """s_i p_i, for dual variables alpha_i = s_i (e_y - p_i) of a loss with `simplex`."""
         points = -alpha
         points[np.arange(self.n), self.y] += 1.0 if self.weights is None else self.weights
         return points
@@ -194,7 +213,7 @@ class ExampleLosses:
     # One scalar loss, all predictions shifted by one number
 
     def shifted_slope(self, a: Array, y: Array, shift: float) -> tuple[float, float, float]:
-        """Sums of s_i phi_i', of its size, and of s_i phi_i'' at all a_i + shift."""
+        """Sums over the examples of s_i phi_i', s_i |phi_i'| and s_i phi_i'' at a_i + shift."""
         found: tuple[float, float, float] | None
         found = self._compiled("shifted_slope", a, y, self.weights, shift)
         if found is not None:
@@ -206,7 +225,7 @@ class ExampleLosses:
         return float(slopes.sum()), float(np.abs(slopes).sum()), float(bend)
 
     def shifted_root(self, a: Array, y: Array, start: float) -> float:
-        """The shift where the sum of s_i phi_i'(a_i + shift) changes its sign; nan if none does."""
+        """The shift where sum_i s_i phi_i'(a_i + shift) changes its sign; nan if there is none."""
         found: float | None = self._compiled("shifted_root", a, y, self.weights, start)
         if found is not None:
             return found
@@ -214,7 +233,7 @@ class ExampleLosses:
         return _root(lambda shift: float(weights @ self.loss.gradient(a + shift, y)), start)
 
     def repaired_by_loop(self, alpha: Array, a: Array, close: float) -> Array | None:
-        """`quartz.intercept.repair.repaired` as one compiled loop; None where that does not pay."""
+        """`quartz.intercept.repair.repaired` as one compiled loop; None if that does not pay."""
         found: Array | None = self._compiled(
             "repair", alpha, a, self.y, self.weights, self.dual_bounds, close
         )
@@ -238,20 +257,21 @@ class ExampleLosses:
                 out[part] = terms if terms.ndim < 2 else terms.sum(axis=1)
         return _weighted(out, self.weights)
 
-    def _compiled(self, kernel: str, x: Array, *arguments: Any, **choice: str) -> Any:
-        """What that function of `quartz.kernels.examples` gives.
+    def _compiled(self, kernel: str, x: Array, *arguments: object, **choice: str) -> Any:
+        """Call a function of `quartz.kernels.examples`, and return what it returns.
 
-        None if there are few examples, several outputs of a scalar loss, or no way to compile it.
+        None if there are few examples, if a scalar loss has several outputs, or if the loss cannot
+        be compiled.
         """
         vector = self.abilities.vector
         if len(x) <= (MANY_OF_CLASSES if vector else MANY) or x.ndim > 1 + vector:
             return None
-        key = type(self.loss), kernel, *choice.values()
+        key: tuple[type | str, ...] = type(self.loss), kernel, *choice.values()
         if key in _not_compilable:
             return None
         try:
             return getattr(kernels, kernel)(self.loss, x, *arguments, **choice)
-        except (TypeError, AttributeError):  # a loss for the reference implementation only
+        except (TypeError, AttributeError):  # Numba cannot compile this loss, or it lacks a part
             _not_compilable.add(key)
             return None
 
@@ -263,7 +283,7 @@ def _weighted(each: Array, weights: Array | None) -> Array:
 
 
 def _root(rising: Callable[[float], float], start: float) -> float:
-    """Where a function that does not fall vanishes, or jumps across 0."""
+    """Where a nondecreasing function is 0 or jumps over 0; nan if it does neither."""
     here = rising(start)
     if here == 0:
         return start

@@ -1,7 +1,8 @@
-"""Robust regression: absolute error, with a dead zone, smoothed, or both.
+"""Robust regression: the absolute error, with a dead zone, smoothed, or both.
 
-All are functions of the residual r = a - y whose conjugates live on [-1, 1]:
-phi*(u) = u y + epsilon |u| + gamma u^2 / 2, with epsilon or gamma zero where the name lacks it.
+All are functions of the residual r = a - y, with conjugates that are finite on [-1, 1]:
+phi*(u) = u y + epsilon |u| + gamma u^2 / 2. epsilon is 0 without a dead zone, gamma without
+smoothing.
 """
 
 from typing import NamedTuple
@@ -113,7 +114,7 @@ class EpsilonInsensitive(NamedTuple):
 
 
 class SmoothedEpsilonInsensitive(NamedTuple):
-    """Huber beyond a dead zone: r^2 / (2 gamma) turns linear, r = |a - y| - epsilon."""
+    """The Huber loss of the excess max(|a - y| - epsilon, 0) over a dead zone."""
 
     epsilon: float = 0.1
     gamma: float = 1.0

@@ -8,8 +8,8 @@ from scipy.special import expit
 from quartz.arrays import Array, Floats
 from quartz.domain import barrier
 
-_LARGEST = 700.0  # argument of exp
-_TINY = 1e-300  # b log b is 0 at b = 0: keeps the logarithm finite there
+_LARGEST = 700.0  # largest argument of exp, which overflows above 709
+_TINY = 1e-300  # least argument of log; it makes b log b = 0 at b = 0
 
 
 class Logistic(NamedTuple):

@@ -1,7 +1,7 @@
 """Losses over m classes, y in {0, ..., m - 1}.
 
-Both conjugates live on u = p - e_y with p in the unit simplex, so the dual variable is
-alpha = e_y - p. One example at a time: a, u and alpha are vectors of length m.
+Both conjugates are finite on u = p - e_y with p in the unit simplex, so the dual variable is
+alpha = e_y - p. The functions are for one example: a, u and alpha are vectors of length m.
 """
 
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from quartz import checks
 from quartz.arrays import Array, Floats
 from quartz.domain import SLACK
 
-_TINY = 1e-300
+_TINY = 1e-300  # least argument of log; it makes p log p = 0 at p = 0
 
 
 class Softmax(NamedTuple):
@@ -66,8 +66,8 @@ class Softmax(NamedTuple):
         """New alpha of Option I.
 
         The new p solves log p_k + q p_k + nu = c_k with c = a + q p_old, sum p = 1. Newton steps in
-        log p and nu from p_old mostly take three or four exponentials for each class; where they
-        do not get there, a safe iteration for nu does.
+        log p and nu from p_old mostly take three or four exponentials for each class; if they fail,
+        a safeguarded iteration in nu alone takes over.
         """
         c = a - q * alpha
         c[y] += q
@@ -80,9 +80,9 @@ class Softmax(NamedTuple):
         for _ in range(20):
             before, worst = worst, abs(np.sum(p) - 1.0)
             total = slope = 0.0
-            for k in range(p.size):  # loops, for temporary arrays would take most of the time
+            for k in range(p.size):  # a loop, because temporary arrays would take most of the time
                 residual = logs[k] + q * p[k] + nu - c[k]
-                # counts as far as it moves p; classes that p leaves out do not matter
+                # A residual counts as far as it moves p; classes with p near 0 do not matter.
                 worst = max(worst, abs(residual) * min(1.0, 1e6 * p[k]))
                 weight = p[k] / (1.0 + q * p[k])
                 total += p[k] - weight * residual
@@ -184,10 +184,11 @@ def _project_on_simplex(x: Array) -> Array:
 
 
 def _safe_softmax_step(c: Array, y: int, q: float) -> Array:
-    """Softmax.step for certain, by nu alone.
+    """Softmax.step by a safeguarded iteration in nu alone.
 
-    For a given nu each p_k is a Wright omega function; nu is the root of log sum_k p_k(nu),
-    decreasing, in [logsumexp(c) - q, logsumexp(c)]: Newton steps with that bracket as safeguard.
+    For a given nu each p_k is a Wright omega function; nu is the root of log sum_k p_k(nu), which
+    decreases, in [logsumexp(c) - q, logsumexp(c)]. A Newton step that leaves this bracket is
+    replaced by bisection.
     """
     top = np.max(c)
     high = top + np.log(np.sum(np.exp(c - top)))
@@ -218,11 +219,12 @@ def _safe_softmax_step(c: Array, y: int, q: float) -> Array:
 def _wright_omega(x: float) -> float:
     """Return the root omega of omega + log omega = x.
 
-    Three steps of Fritsch, Shafer and Crowley, of fourth order, from a start good to a few percent.
+    Three steps of Fritsch, Shafer and Crowley, of fourth order, from a start that is accurate to a
+    few percent.
     """
     if x < -2.0:
         omega = np.exp(x)
-        if x < -36.0:  # omega + log omega = x already to rounding
+        if x < -36.0:  # exp(x) solves the equation up to rounding
             return omega
     elif x > 3.0:
         omega = x - np.log(x)

@@ -4,16 +4,16 @@ The new dual variable is -phi'(b) at b = prox_{q phi}(c), c = a - q alpha, which
 
     r(b) = b - c + q phi'(b).
 
-r increases with a slope of at least 1, so that the root lies between c and c - q phi'(c). The
-bracket is halved, and in between divided by the secant. Where phi' jumps over the root, as at the
-kink of a loss that is not smooth, the dual variable (b - c) / q lies between the two values of
--phi' at the ends of the bracket: always inside the domain of the conjugate.
+r increases with a slope of at least 1, so the root lies between c and c - q phi'(c). That bracket
+is divided by bisection and by the secant in turns. Where phi' jumps over the root, as at the kink
+of a loss that is not smooth, the dual variable (b - c) / q lies between the two values of -phi' at
+the ends of the bracket, hence always inside the domain of the conjugate.
 """
 
 from quartz.kernels.loss import loss_gradient
 from quartz.kernels.placeholder import Opaque
 
-MOST_ROUNDS = 200  # halvings and secants together; a double has 64 bits
+MOST_ROUNDS = 200  # bisections and secant steps together; a double has 64 bits
 
 
 def numeric_step(loss: Opaque, alpha: float, a: float, y: float, q: float) -> float:

@@ -37,18 +37,21 @@ from quartz.problem import Problem
 from quartz.regularizers import base as regularizers
 from quartz.samplings import Recipe
 
-# When an outer step ends
-INNER_GAP = 3.0  # the losses' gap as a multiple of kappa/2 ||u - c||^2
-INNER_GAP_NOT_SMOOTH = 0.5  # likewise for losses that are not smooth
-LOOSER = 1.1  # growth of that multiple after each outer step that was good
-WORSE = 2.0  # growth of the gap after which the multiple is halved and the momentum ends
-# Epochs of an outer step, by which kappa is adapted
-EASY, HARD, MOST = 2, 8, 20  # few epochs, many, and the limit
+# All were chosen on the cells of docs/benchmarks-acceleration.md.
+
+# An outer step ends when the losses' part of the gap is this multiple of kappa/2 ||u - c||^2.
+INNER_GAP = 3.0
+INNER_GAP_NOT_SMOOTH = 0.5  # for losses that are not smooth
+LOOSER = 1.1  # factor by which the multiple grows after an outer step that was good
+WORSE = 2.0  # factor of the gap's growth after which the multiple is halved and momentum restarts
+# kappa is adapted to the epochs that an outer step takes.
+EASY, HARD, MOST = 2, 8, 20  # epochs of an easy and of a hard outer step, and the limit
 EASY_STEPS = 3  # easy outer steps in a row after which kappa is halved
-EASY_NOT_SMOOTH, MOST_NOT_SMOOTH = 4, 100  # likewise for losses that are not smooth
-# Passes of short epochs between looks at w; a look costs about d / 25 visits of examples
-LEAST_TOGETHER, MOST_TOGETHER, LOOK = 0.1, 0.5, 0.04
-LONGEST_SKIP = 7  # epochs: the centre moves, so that inactive examples must be looked at again
+EASY_NOT_SMOOTH, MOST_NOT_SMOOTH = 4, 100  # epochs, for losses that are not smooth
+# Short epochs are done together before w is formed again, which costs about d / 25 visits.
+LEAST_TOGETHER, MOST_TOGETHER = 0.1, 0.5  # passes
+FORMING_W = 0.04  # visits of an example that forming one coordinate of w costs
+LONGEST_SKIP = 7  # epochs that an example is inactive: the centre moves, so it must be seen again
 
 
 @dataclass(frozen=True)
@@ -99,16 +102,16 @@ class ProximalPoints(Steps):
         curvatures = epochs.v / problem.n
         if problem.losses.abilities.smooth:
             curvatures = curvatures / problem.gammas
-        self._largest = float(curvatures.max())  # beyond it kappa conditions no better
+        self._largest = float(curvatures.max())  # a larger kappa does not condition better
         self.kappa = max(self._wanted_strength(curvatures) - problem.lam, 0.0)
         self._accuracy = self._first_accuracy()
-        look = LOOK * problem.data.d / problem.n
-        self._together = min(max(LEAST_TOGETHER, look), MOST_TOGETHER)
+        forming = FORMING_W * problem.data.d / problem.n
+        self._together = min(max(LEAST_TOGETHER, forming), MOST_TOGETHER)
         self._centre = self._previous = np.empty(0)
         self._combination = np.empty(0)  # 1/n sum_i A_i alpha_i
-        regularizers.weakened(problem.regularizer, 0.5)  # refuses one that cannot be
+        regularizers.weakened(problem.regularizer, 0.5)  # raises if it cannot be weakened
         at_zero = problem.losses.values(np.zeros(problem.data.dual_shape))
-        self._rounding = 1e-16 * float(np.mean(at_zero))  # of a gap
+        self._rounding = 1e-16 * float(np.mean(at_zero))  # the size of a gap that is only rounding
 
     def advance(self, state: State, wanted: float, target: float) -> float:
         """Do one outer step; returns the estimate of the original problem's gap at `state.w`."""
@@ -117,8 +120,8 @@ class ProximalPoints(Steps):
             state.w = self._problem.conjugate_point(state.abar).copy()
             return estimate
         if not self._centre.size:
-            free = self._problem.intercept
-            self._centre = self._previous = free.without_free(self._first_centre(state))
+            centre = self._problem.intercept.without_free(self._first_centre(state))
+            self._centre = self._previous = centre
             self._combination = self._problem.lam * state.abar
         problem = self._problem.strengthened(self.kappa)
         self._epochs.turn_to(problem)
@@ -154,7 +157,10 @@ class ProximalPoints(Steps):
             self._combination = self._problem.lam * certificate.abar
 
     def _first_centre(self, state: State) -> Array:
-        """The best of z, w and 0: at small lam plain epochs leave z far off, where P is flat."""
+        """The best of z, w and 0, by their P.
+
+        At small lam, where P is flat, plain epochs leave z far from the solution.
+        """
         problem = self._problem
         both = problem.conjugate_point(state.abar), state.w
         others = [x for x in both if x.any() and np.isfinite(x).all()]
@@ -193,11 +199,11 @@ class ProximalPoints(Steps):
 
 
 class AcceleratedEpochs(ProximalPoints):
-    """The same with freedoms that mostly save many passes; a heuristic.
+    """The same with heuristics that mostly save many passes.
 
     kappa starts where lam + kappa is the *mean* of v_i / (gamma_i n), and is adapted to the epochs
-    that an outer step takes; outer steps are solved roughly; and the momentum grows as in FISTA,
-    with restarts.
+    that an outer step takes. Outer steps are solved roughly. The momentum grows as in FISTA, with
+    restarts.
     """
 
     most_epochs = MOST
@@ -213,7 +219,7 @@ class AcceleratedEpochs(ProximalPoints):
         return INNER_GAP
 
     def _move_centre(self, w: Array, estimate: float, epochs: int) -> None:
-        """Momentum of FISTA, at most what strong convexity wants; none after a step backwards."""
+        """Momentum of FISTA, capped as strong convexity asks, restarted by the gradient rule."""
         self._guard(estimate)
         step = w - self._previous
         following = 0.5 + np.sqrt(0.25 + self._momentum**2)
@@ -225,14 +231,14 @@ class AcceleratedEpochs(ProximalPoints):
         self._adapt(epochs)
 
     def _guard(self, estimate: float) -> None:
-        """Where the gap grows, the outer steps were too rough for their momentum."""
+        """Where the gap grows, outer steps were solved too roughly for their momentum."""
         if estimate > WORSE * self._lowest:
             self._accuracy /= 2
             self._momentum, self._lowest = 1.0, estimate
             self._epochs.reactivate()
         else:
             self._accuracy = min(LOOSER * self._accuracy, INNER_GAP)
-        if estimate > 0:  # else rounding
+        if estimate > 0:  # a negative estimate is rounding
             self._lowest = min(self._lowest, estimate)
 
     def _adapt(self, epochs: int) -> None:

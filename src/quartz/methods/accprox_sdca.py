@@ -1,15 +1,15 @@
 """AccProx-SDCA (Shalev-Shwartz and Zhang, 2014): outer steps with momentum around Prox-SDCA.
 
-Outer step t minimizes P(w) + kappa/2 ||w - y^{t-1}||^2 to the gap eps_t, then
+Outer step t minimizes P(w) + kappa/2 ||w - y^{t-1}||^2 to the duality gap eps_t, and then sets
 
     y^t = w^t + beta (w^t - w^{t-1}),    beta = (1 - eta) / (1 + eta)
     kappa = R^2 / (gamma n) - lam,       eta = sqrt(mu / rho),  mu = lam / 2,  rho = mu + kappa
     eps_t = eta xi_{t-1} / (2 (1 + eta^{-2})),    xi_t = (1 - eta / 2)^{t-1} xi_1,
     xi_1 = (1 + eta^{-2})(P(0) - D(0)),
 
-by which P(w^t) - P* <= xi_t. The inner gap is measured after each pass. Our accelerated Quartz
-(:mod:`quartz.methods.accelerated`) differs by its accuracy, which follows the step that it took,
-and by any sampling inside.
+with which P(w^t) - P* <= xi_t. The inner gap is measured after each pass. Accelerated Quartz
+(:mod:`quartz.methods.accelerated`) differs in two ways: its accuracy eps_t depends on the length of
+the outer step that was taken, and it allows any sampling in its inner steps.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ import numpy as np
 
 from quartz.arrays import Array
 from quartz.methods.accelerated import ProximalPoints
-from quartz.methods.base import dual_steps
+from quartz.methods.compared import dual_steps
 from quartz.methods.requirements import require_smooth
 from quartz.methods.steps import Method
 from quartz.problem import Problem
@@ -41,7 +41,7 @@ class AccProxSteps(ProximalPoints):
     ----------
     eta : float
     bound : float
-        xi_t, above P(w^t) - P* if the start was w = 0 and alpha = 0.
+        xi_t, a bound on P(w^t) - P* if the run started at w = 0 and alpha = 0.
     """
 
     def __init__(self, problem: Problem, rng: np.random.Generator) -> None:

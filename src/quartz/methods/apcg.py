@@ -1,38 +1,41 @@
 """APCG, accelerated proximal coordinate gradient (Lin, Lu and Xiao, 2014), on the dual, for L2.
 
-The strong convexity of the conjugates goes to the smooth part, whose coordinates then have the
-Lipschitz constant (R^2 / (lam n) + gamma) / n; relative to it the dual is mu-strongly concave,
-mu = lam gamma n / (R^2 + lam gamma n), and with s = sqrt(mu), a = s / n,
+The strong convexity of the conjugates is moved to the smooth part of the dual, whose coordinates
+then have the Lipschitz constant (R^2 / (lam n) + gamma) / n. Relative to it the dual is mu-strongly
+concave with mu = lam gamma n / (R^2 + lam gamma n). With s = sqrt(mu) and a = s / n, the iteration
+for a random i is
 
     y = (x + a z) / (1 + a)
     z_i^+ = argmin over b of phi_i*(-b) + b (A_i' abar(y) + gamma (y_i - z~_i)) + Q/2 (b - z~_i)^2,
             z~ = (z + a x) / (1 + a),   Q = gamma (1/s - 1),   z_j^+ = z~_j for the other j
     x^+ = y + s (z^+ - z~).
 
-The dual suboptimality falls by 1 - s / n in an iteration, up to a constant: n + R sqrt(n / (lam
-gamma)) iterations for each e-fold. As the source does, we keep u and v with x = r^k u + v and
-z = -r^k u + v, r = (1 - a) / (1 + a): then an iteration changes one coordinate of each, and O(nnz)
-in all. One Lipschitz constant for all coordinates keeps Q >= 0.
+Up to a constant the dual suboptimality falls by the factor 1 - s / n in an iteration, so that
+n + R sqrt(n / (lam gamma)) iterations divide it by e. As the source does, we keep u and v with
+x = r^k u + v and z = -r^k u + v, where r = (1 - a) / (1 + a). An iteration then changes one
+coordinate of each, and costs O(nnz). One Lipschitz constant for all coordinates ensures Q >= 0.
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from quartz.arrays import Array
+from quartz.arrays import Array, IntArray
 from quartz.kernels.arguments import Examples
 from quartz.kernels.compile import specialize
+from quartz.kernels.placeholder import Opaque, Position
 from quartz.kernels.rows import add, dot
 from quartz.kernels.updates import update, update_parts
-from quartz.methods.base import MiniBatchSteps
+from quartz.losses.base import Loss
+from quartz.methods.compared import MiniBatchSteps
 from quartz.methods.requirements import require_l2, require_step
 from quartz.methods.state import State
 from quartz.methods.steps import Method
 from quartz.problem import Problem
 from quartz.samplings import IndexSets
 
-MOST_ROOT = 0.99  # any smaller s is valid; with s = n = 1 the powers of r would vanish
+MOST_ROOT = 0.99  # upper limit of s; any smaller s is valid, and with s = n = 1, r would be 0
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ class APCG(Method):
 
 
 class APCGSteps(MiniBatchSteps):
-    """Steps of APCG; x is alpha.
+    """Steps of APCG, where x is alpha.
 
     Attributes
     ----------
@@ -93,7 +96,7 @@ class APCGSteps(MiniBatchSteps):
 
 
 def reference(steps: APCGSteps, state: State, z: Array, sets: IndexSets) -> None:
-    """Do one iteration for each set, line by line; `z` moves along with x = `state.duals`."""
+    """Do one iteration for each set as written above; updates z and x = `state.duals` in place."""
     problem, x, s = steps.problem, state.duals, steps.root
     step = s / problem.n
     for t in range(len(sets)):
@@ -109,23 +112,23 @@ def reference(steps: APCGSteps, state: State, z: Array, sets: IndexSets) -> None
 
 
 class _Vectors(NamedTuple):
-    """A u / (lam n) and A v / (lam n)."""
+    """Vectors of length d in place of abar, from which abar(x) and abar(z) follow."""
 
-    p: Array
-    q: Array
+    p: Array  # A u / (lam n)
+    q: Array  # A v / (lam n)
 
 
 def apcg_rows(
-    indices: Array,
+    indices: IntArray,
     root: float,
     gamma: float,
     inverse: float,
     u: Array,
     examples: Examples,
-    loss: Any,
-    vectors: Any,
+    loss: Loss,
+    vectors: _Vectors,
 ) -> float:
-    """Iterate over the examples, with v in the place of alpha; returns the last power of r."""
+    """Do one iteration for each example, with v in place of alpha; returns the last power of r."""
     rows, labels, weights, v, _ = examples
     step = root / v.size
     ratio, power = (1.0 - step) / (1.0 + step), 1.0
@@ -143,10 +146,10 @@ def apcg_rows(
     return power
 
 
-def _y(vectors: Any, j: Any, power: float, g: Any) -> float:
+def _y(vectors: _Vectors, j: Position, power: float, g: Opaque) -> float:
     return vectors.q[j] + power * vectors.p[j]
 
 
-def _add(vectors: Any, j: Any, delta: float, power: float, root: Any) -> None:
+def _add(vectors: _Vectors, j: Position, delta: float, power: float, root: float) -> None:
     vectors.p[j] -= 0.5 * (1.0 - root) * delta / power
     vectors.q[j] += 0.5 * (1.0 + root) * delta

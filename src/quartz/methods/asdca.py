@@ -6,13 +6,14 @@ With u^{t-1} = (1 - theta) w^{t-1} + theta abar^{t-1} and a random set S of m ex
     w^t       = (1 - theta) w^{t-1} + theta abar^t
     theta     = 1/4 min(1, sqrt(c / m), c, (c^2 / m)^{1/3}),   c = lam gamma n / R^2,
 
-so that n / (m theta) is the bound of [tab-comtau]. The source assumes R = 1; smoothness R^2 / gamma
-of phi_i(A_i' .) stands for it here. u is what Quartz calls w, and Option II is the same update with
-theta / p_i in place of theta; only that w^t looks at the newest abar is different.
+so that n / (m theta) is the bound of [tab-comtau]. The source assumes R = 1, and here the
+smoothness R^2 / gamma of phi_i(A_i' .) takes the place of 1 / gamma. u is what Quartz calls w, and
+Option II of Quartz is the same update with theta / p_i in place of theta. The only difference is
+that w^t uses the newest abar.
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,9 +21,10 @@ from quartz.arrays import Array
 from quartz.kernels.advance import advance_rows
 from quartz.kernels.arguments import Examples, Model
 from quartz.kernels.compile import specialize
+from quartz.kernels.placeholder import Opaque, Position
 from quartz.kernels.updates import update_parts
 from quartz.kernels.vectors import lazy_begin
-from quartz.methods.base import MiniBatchSteps
+from quartz.methods.compared import MiniBatchSteps
 from quartz.methods.requirements import require_l2
 from quartz.methods.state import State
 from quartz.methods.steps import Method
@@ -53,7 +55,7 @@ class ASDCASteps(MiniBatchSteps):
     Attributes
     ----------
     theta : float
-        The gaps fall by the factor 1 - theta m / n in an iteration, up to a constant.
+        Up to a constant, the gaps fall by the factor 1 - theta m / n in an iteration.
     """
 
     def __init__(self, problem: Problem, batch_size: int, rng: np.random.Generator) -> None:
@@ -75,7 +77,8 @@ class ASDCASteps(MiniBatchSteps):
 
     def _run(self, state: State, sets: IndexSets) -> None:
         problem = self.problem
-        ones = np.broadcast_to(1.0, problem.n)  # in place of p and v
+        # p_i = 1 makes Option II use theta in place of theta / p_i; it does not read v.
+        ones = np.broadcast_to(1.0, problem.n)
         vectors = _Vectors(state.abar, state.w - state.abar, 1.0 - self.theta)
         scale = self._kernel(
             sets.indptr,
@@ -91,18 +94,18 @@ class ASDCASteps(MiniBatchSteps):
 
 
 class _Vectors(NamedTuple):
-    """w, and inside an iteration u, is abar + scale * lag."""
+    """w is abar + scale * lag, and so is u inside an iteration."""
 
     abar: Array
     lag: Array
     rest: float  # 1 - theta
 
 
-def _u(vectors: Any, j: Any, scale: float, g: Any) -> float:
+def _u(vectors: _Vectors, j: Position, scale: float, g: Opaque) -> float:
     return vectors.abar[j] + scale * vectors.lag[j]
 
 
-def _add(vectors: Any, j: Any, delta: float, scale: float, g: Any) -> None:
+def _add(vectors: _Vectors, j: Position, delta: float, scale: float, g: Opaque) -> None:
     """Add delta to abar_j and theta delta to w_j."""
     vectors.abar[j] += delta
     vectors.lag[j] -= vectors.rest * delta / scale

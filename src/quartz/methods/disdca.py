@@ -1,18 +1,20 @@
 """DisDCA, distributed SDCA (Yang, 2013), on K simulated nodes with m steps a round on each.
 
-Basic: all K m examples of a round take the step of SDCA at the same z, shortened by K m.
-That is Option I with the (c, tau)-distributed sampling and v_i = K m ||A_i||^2, an ESO of any
-data. The source draws the m examples of a node with replacement; we draw them without.
+In the basic variant all K m examples of a round take the step of SDCA at the same z, shortened by
+the factor K m. This is Option I with the (c, tau)-distributed sampling and v_i = K m ||A_i||^2,
+which is an ESO for any data. The source draws the m examples of a node with replacement, and we
+draw them without.
 
-Practical: a node takes its m steps one after another, each at the point that the steps before it
-would lead to if all other nodes did the same,
+In the practical variant a node takes its m steps one after another, each at the point that the
+steps before it would lead to if all other nodes did the same,
 
     u_k <- u_k + K / (lam n) A_i Delta_i,     Delta_i maximizes
     -phi_i*(-(alpha_i + Delta)) - Delta A_i' u_k - K / (2 lam n) ||A_i||^2 Delta^2,
 
-and the Delta of all nodes are added. These are serial steps for lam / K in place of lam. It is
-CoCoA+ with sigma' = K (Ma et al., 2015), whose theorem bounds it: `theory.disdca_practical`. A
-round costs O(K d) more, what real nodes would send.
+and the Delta of all nodes are added. These are serial steps with lam / K in place of lam. The
+variant is CoCoA+ with sigma' = K (Ma et al., 2015), whose theorem gives its bound,
+:func:`quartz.theory.disdca_practical`. A round costs O(K d) more than its steps, which is what real
+nodes would communicate.
 """
 
 from copy import copy
@@ -23,7 +25,7 @@ import numpy as np
 
 from quartz import checks
 from quartz.certificate import PrimalPoint
-from quartz.methods.base import WithStepSizes, dual_steps
+from quartz.methods.compared import WithStepSizes, dual_steps
 from quartz.methods.compiled import CompiledEngine
 from quartz.methods.plan import Plan
 from quartz.methods.state import State
@@ -34,14 +36,14 @@ from quartz.samplings import Distributed, IndexSets, Uniform
 
 @dataclass(frozen=True)
 class DisDCA(Method):
-    """Distributed SDCA on simulated nodes, which own even parts of the examples, in order.
+    """Distributed SDCA on simulated nodes, which own even parts of the examples in their order.
 
     Parameters
     ----------
     nodes : int
         K, the paper's c.
     batch_size : int
-        m, the paper's tau: steps of a node in a round.
+        m, the paper's tau: the number of steps of a node in a round.
     variant : {"practical", "basic"}
     """
 
@@ -56,12 +58,12 @@ class DisDCA(Method):
         if self.variant == "practical":
             return PracticalRounds(problem, self.nodes, self.batch_size, rng)
         sampling = Distributed(self.nodes, self.batch_size).bind(problem)
-        v = sampling.max_size * problem.data.squared_norms()
+        v = sampling.max_size * problem.data.norms
         return dual_steps(problem, WithStepSizes(sampling, v), rng)
 
 
 class PracticalRounds(Steps):
-    """Rounds of the practical variant, about a pass at a time; an iteration is a round."""
+    """Rounds of the practical variant, each of which counts as one iteration."""
 
     primal: PrimalPoint = "conjugate"
 
@@ -70,7 +72,7 @@ class PracticalRounds(Steps):
     ) -> None:
         checks.count("batch_size", batch_size, 1, None, "It is the number of steps in a round.")
         labels = Distributed(nodes, 1).bind(problem).labels
-        self._first = np.searchsorted(labels, np.arange(nodes + 1))  # of each node
+        self._first = np.searchsorted(labels, np.arange(nodes + 1))  # first of each node, and n
         self._problem, self._batch_size, self._rng = problem, batch_size, rng
         self._rounds = max(1, problem.n // (nodes * batch_size))
         local = copy(problem)
@@ -78,13 +80,14 @@ class PracticalRounds(Steps):
         self._engine = CompiledEngine(Plan.of(local, Uniform()), tracked=False)
 
     def advance(self, state: State, wanted: float, target: float) -> None:
-        """Do rounds of about one pass together."""
+        """Do the rounds of about one pass."""
         nodes, m = self._first.size - 1, self._batch_size
         for _ in range(self._rounds):
             before = state.abar.copy()
             for first, after in zip(self._first[:-1], self._first[1:], strict=True):
                 chosen = self._rng.integers(first, after, size=m)
-                node = replace(state, abar=before.copy())  # alpha is shared: nodes own their parts
+                # The nodes share the dual variables, of which each changes its own part only.
+                node = replace(state, abar=before.copy())
                 self._engine.advance(node, IndexSets.of_equal_size(chosen[:, None]))
                 state.abar += (node.abar - before) / nodes
             state.iteration += 1

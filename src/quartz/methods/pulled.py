@@ -1,4 +1,4 @@
-"""Steps whose primal point is pulled towards abar: what SPDC and SAGA have in common.
+"""Steps whose primal point moves towards abar: what SPDC and SAGA have in common.
 
 With xbar^t = x^t + theta (x^t - x^{t-1}) and a random set S of m examples,
 
@@ -6,21 +6,24 @@ With xbar^t = x^t + theta (x^t - x^{t-1}) and a random set S of m examples,
     x^{t+1} = argmin lam g(x) - <lam abar^t + 1/m sum_{i in S} A_i (alpha_i^{t+1} - alpha_i^t), x>
                      + ||x - x^t||^2 / (2 tau).
 
-For L2 an iteration costs O(nnz): a coordinate of x that is not touched moves towards abar_j, which
-stays, by the factor 1 / (1 + lam tau) in each iteration, and is brought up to date when it is read.
-For any other g, and with an intercept, `reference` does the work, in NumPy at O(d) an iteration.
+For L2 an iteration costs O(nnz). If no example of the set has a nonzero in row j, abar_j stays and
+x_j moves towards it: their distance is multiplied by 1 / (1 + lam tau). These moves are made up for
+when x_j is read. For any other g, and with an intercept, `reference` does the iterations in NumPy,
+at O(d) each.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from quartz.arrays import Array, IntArray
 from quartz.kernels.arguments import Examples
 from quartz.kernels.compile import specialize
+from quartz.kernels.placeholder import Position
 from quartz.kernels.rows import column, row_start, value
 from quartz.kernels.updates import update, update_parts
-from quartz.methods.base import MiniBatchSteps
+from quartz.losses.base import Loss
+from quartz.methods.compared import MiniBatchSteps
 from quartz.methods.plan import Option
 from quartz.methods.requirements import require_step
 from quartz.methods.state import State
@@ -30,16 +33,16 @@ from quartz.samplings import IndexSets
 
 
 class PulledSteps(MiniBatchSteps):
-    """A method gives its step sizes.
+    """The steps of the module docstring; a method sets its step sizes.
 
     Attributes
     ----------
     option : {1, 2}
-        Dual step: 1 a proximal one of size sigma, 2 alpha_i = -phi_i'.
+        The dual step: 1 is a proximal step of size sigma, and 2 is alpha_i = -phi_i'.
     tau, sigma : float
-        Primal and dual step size.
+        Primal and dual step sizes.
     theta : float
-        Momentum.
+        Momentum of xbar.
     """
 
     option: Option = 1
@@ -55,7 +58,7 @@ class PulledSteps(MiniBatchSteps):
         if self.option == 1:
             require_step(problem, name, "use ASDCA or SAGA")
         can = abilities(problem.regularizer)
-        # The kernel goes through stored entries only, and an intercept is not stored.
+        # The kernel reads stored entries only, and the column of an intercept is not stored.
         self._is_lazy = can.quadratic and not problem.intercept.shared
         if not can.quadratic and can.weakened is None:
             g = type(problem.regularizer).__name__
@@ -103,7 +106,7 @@ class PulledSteps(MiniBatchSteps):
 
 
 def reference(steps: PulledSteps, state: State, previous: Array, sets: IndexSets) -> None:
-    """Do one iteration for each set, line by line, for any g; `previous` is x^{t-1}."""
+    """Do one iteration for each set as written above, for any g; `previous` is x^{t-1}."""
     problem, tau, data = steps.problem, steps.tau, steps.problem.data
     proximal = problem.strengthened(1.0 / tau)
     x = state.w
@@ -125,17 +128,17 @@ def reference(steps: PulledSteps, state: State, previous: Array, sets: IndexSets
 
 
 class _Vectors(NamedTuple):
-    """x_j and its previous value are those of iteration `last`."""
+    """Vectors of length d; x_j and its previous value are those of iteration `last`_j."""
 
     x: Array
-    previous: Array
+    previous: Array  # x of the iteration before
     last: IntArray
     abar: Array
 
 
 def pulled_rows(
-    indptr: Array,
-    indices: Array,
+    indptr: IntArray,
+    indices: IntArray,
     theta: float,
     log_shrink: float,
     primal_step: float,
@@ -143,10 +146,32 @@ def pulled_rows(
     inverse: float,
     pending: Array,
     examples: Examples,
-    loss: Any,
-    vectors: Any,
+    loss: Loss,
+    vectors: _Vectors,
 ) -> None:
-    """Iterate over the sets, for L2 and one column; ends with all coordinates up to date."""
+    """Do one iteration for each set, for L2 and one column.
+
+    At the end all coordinates of x are up to date.
+
+    Parameters
+    ----------
+    indptr, indices : ndarray
+        The sets.
+    theta : float
+    log_shrink : float
+        Logarithm of the factor 1 / (1 + lam tau).
+    primal_step : float
+        tau / (1 + lam tau) / m, the step of x for a change of alpha_i.
+    q : float
+        1 / sigma.
+    inverse : float
+        1 / (lam n).
+    pending : ndarray of shape (m,)
+        Keeps the new dual variables of a set until all are computed.
+    examples : Examples
+    loss : Loss
+    vectors : _Vectors
+    """
     rows, y, weights, alpha, _ = examples
     one = np.uint64(1)
     sets = indptr.size - 1
@@ -171,7 +196,7 @@ def pulled_rows(
             position = start
             while position < stop:
                 j = column(rows, position, start)
-                _catch_up(vectors, j, t + 1, log_shrink)  # before abar_j changes
+                _catch_up(vectors, j, t + 1, log_shrink)  # with the abar_j of the iterations so far
                 delta = value(rows, position) * change
                 vectors.x[j] += primal_step * delta
                 vectors.abar[j] += inverse * delta
@@ -180,10 +205,10 @@ def pulled_rows(
         _catch_up(vectors, j, sets, log_shrink)
 
 
-def _catch_up(vectors: Any, j: Any, now: int, log_shrink: float) -> None:
-    """Bring x_j to iteration `now`: its distance from abar_j shrinks each time.
+def _catch_up(vectors: _Vectors, j: Position, now: int, log_shrink: float) -> None:
+    """Bring x_j to iteration `now`: its distance from abar_j shrinks in every iteration.
 
-    For a tiny lam that is by hardly anything, times an abar_j that is huge.
+    expm1 keeps the accuracy if lam is tiny, where the factor is almost 1 and abar_j is huge.
     """
     waited = now - vectors.last[j]
     if waited > 0:

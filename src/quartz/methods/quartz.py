@@ -64,8 +64,9 @@ class Quartz(Method):
         """Return its steps for a problem."""
         if self.option == 2 or self.primal == "own" or self.primal_step_factor != 1:
             problem.intercept.require_no_free_columns(
-                "Quartz with an option, primal or primal_step_factor of your own",
-                "It is for Option I with w = z: leave them as they are.",
+                'Quartz with Option II, primal="own" or a primal_step_factor',
+                "A free intercept is for Option I with w = z: leave them as they are, or use "
+                'intercept="penalized".',
             )
         primal: PrimalPoint = "conjugate" if problem.intercept.repairs_duals else self.primal
         plan = Plan.of(problem, self.sampling, self.option, self.primal_step_factor)

@@ -1,10 +1,10 @@
-"""SDCA with serial samplings: Quartz with w = z, Option I."""
+"""SDCA with serial samplings, which is Quartz with Option I and w = z."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from quartz.methods.base import dual_steps
+from quartz.methods.compared import dual_steps
 from quartz.methods.quartz import SampledSteps
 from quartz.methods.steps import Method
 from quartz.problem import Problem

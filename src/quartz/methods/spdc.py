@@ -1,14 +1,15 @@
 """SPDC, stochastic primal-dual coordinate (Zhang and Xiao, 2015), with mini-batches.
 
-The steps of :mod:`quartz.methods.pulled`, with the dual step
+Its steps are those of :mod:`quartz.methods.pulled`, with the dual step
 
     alpha_i^{t+1} = argmin phi_i*(-a) + a A_i' xbar^t + (a - alpha_i^t)^2 / (2 sigma)
 
     tau = 1/(2R) sqrt(m gamma / (n lam)),   sigma = 1/(2R) sqrt(n lam / (m gamma)),
     theta = 1 - 1 / (n/m + R sqrt(n / (m lam gamma))),
 
-by which the distance to the saddle point falls by theta in an iteration, the bound of [tab-comtau].
-The source writes y = -alpha.
+where m is the size of the mini-batch. With these step sizes the distance to the saddle point falls
+by the factor theta in an iteration, which is the bound of [tab-comtau]. The source writes y for
+-alpha.
 """
 
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from quartz.problem import Problem
 
 @dataclass(frozen=True)
 class SPDC(Method):
-    """Stochastic primal-dual coordinate method.
+    """The stochastic primal-dual coordinate method.
 
     Parameters
     ----------

@@ -50,9 +50,7 @@ class State:
         if w is None or not certified:
             abar = problem.abar(duals)
         if w is None:
-            w = problem.conjugate_point(abar)
-            if problem.intercept.repairs_duals:
-                w = problem.completed(w)[0]
+            w = problem.intercept.with_best(problem.losses, problem.conjugate_point(abar))
         state = cls(checks.finite_array("w of the start", w, abar.shape).copy(), duals, abar)
         state.carried = problem.intercept.carried_by(state.w)
         return state

@@ -1,4 +1,4 @@
-"""Regularizers: `base` says what a regularizer must give, `check_regularizer` tests one."""
+"""Regularizers: `base` says what one must provide, `check_regularizer` tests one."""
 
 from quartz.regularizers.base import Regularizer
 from quartz.regularizers.check import check_regularizer
@@ -7,7 +7,7 @@ from quartz.regularizers.group import GroupL2
 from quartz.regularizers.l2 import L2, BoxL2, NonnegativeL2
 
 REGULARIZERS = (L2, ElasticNet, NonnegativeL2, BoxL2, GroupL2)
-"""All regularizers; the law tests run over them."""
+"""All regularizers of the library; the tests of the laws run over them."""
 
 __all__ = [
     "L2",

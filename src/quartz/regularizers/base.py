@@ -1,4 +1,4 @@
-"""What a regularizer must give, and what it may.
+"""What a regularizer must provide, and what it may provide.
 
 A regularizer is a NamedTuple of parameters with plain functions; g must be 1-strongly convex
 [ass:reg], so that g* is finite and smooth everywhere.
@@ -9,22 +9,23 @@ Required
     conjugate_gradient(u)  grad g*(u), the maximizing w
 Optional
     separable              True if g is a sum over coordinates (default False)
-    quadratic              True if g = ||.||^2 / 2; for Newton steps and centred rows
+    quadratic              True if g = ||.||^2 / 2 (default False); for Newton steps and centred
+                           rows
     weakened(t)            for 0 < t <= 1 the regularizer t h + ||.||^2 / 2, where
                            g = h + ||.||^2 / 2; acceleration needs it
     vanishes_at(slope)     the least lam for which w = 0 is optimal, where `slope` is the gradient
-                           of the mean loss at w = 0; for paths, which begin there
+                           of the mean loss at w = 0; paths begin there
     validate()             raises ValueError on bad parameters
 
-The functions of a separable g act on one coordinate, and elementwise on a vector: the caller sums.
-Those of any other g take the whole vector, and value and conjugate return a number.
+The functions of a separable g act on one coordinate, and elementwise on a vector; the caller sums.
+Those of any other g take the whole vector, and `value` and `conjugate` return a number.
 
-:func:`abilities` is the only place that looks which of the optional parts a regularizer has.
+:func:`abilities` is the only place that finds out which of the optional parts a regularizer has.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -32,24 +33,24 @@ from quartz.arrays import Array, Floats
 
 
 class Regularizer(Protocol):
-    """The required part of a regularizer; the module docstring lists the optional one."""
+    """The required parts of a regularizer; the module docstring lists the optional ones."""
 
-    def value(self, w: Any) -> Floats:
-        """g(w)."""
+    def value(self, w: Array) -> Floats:
+        """g(w); for a separable g the terms of all coordinates."""
         ...
 
-    def conjugate(self, u: Any) -> Floats:
-        """g*(u)."""
+    def conjugate(self, u: Array) -> Floats:
+        """g*(u); for a separable g the terms of all coordinates."""
         ...
 
-    def conjugate_gradient(self, u: Any) -> Any:
-        """Grad g*(u)."""
+    def conjugate_gradient(self, u: Array) -> Floats:
+        """Grad g*(u), an array of the shape of u."""
         ...
 
 
 @dataclass(frozen=True)
 class Abilities:
-    """What a regularizer can do; see the module docstring."""
+    """Which optional parts a regularizer has; see the module docstring."""
 
     separable: bool
     quadratic: bool
@@ -57,8 +58,8 @@ class Abilities:
     vanishes_at: Callable[[Array], float] | None
 
 
-def abilities(regularizer: Any) -> Abilities:
-    """Look which optional parts a regularizer has."""
+def abilities(regularizer: Regularizer) -> Abilities:
+    """Find out which optional parts a regularizer has."""
     return Abilities(
         separable=bool(getattr(regularizer, "separable", False)),
         quadratic=bool(getattr(regularizer, "quadratic", False)),
@@ -78,8 +79,8 @@ def weakened(regularizer: Regularizer, t: float) -> Regularizer:
     return function(t)
 
 
-def validate(regularizer: Any) -> None:
-    """Raise ValueError if `regularizer` lacks a part or has bad parameters."""
+def validate(regularizer: Regularizer) -> None:
+    """Raise ValueError if `regularizer` lacks a required part or has bad parameters."""
     for part in ("value", "conjugate", "conjugate_gradient"):
         if not hasattr(regularizer, part) or isinstance(regularizer, type):
             raise ValueError(
@@ -92,10 +93,10 @@ def validate(regularizer: Any) -> None:
 
 
 def value(regularizer: Regularizer, w: Array) -> float:
-    """g(w)."""
+    """g(w) as a number, also for a separable g."""
     return float(np.sum(regularizer.value(w)))
 
 
 def conjugate(regularizer: Regularizer, u: Array) -> float:
-    """g*(u)."""
+    """g*(u) as a number, also for a separable g."""
     return float(np.sum(regularizer.conjugate(u)))

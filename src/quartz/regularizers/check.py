@@ -7,17 +7,19 @@ import numpy as np
 
 from quartz.arrays import Array
 from quartz.laws import broken, raise_if_broken
-from quartz.regularizers.base import abilities, conjugate, validate, value
+from quartz.regularizers.base import Regularizer, abilities, conjugate, validate, value
 
 
-def check_regularizer(regularizer: Any, d: int = 6, trials: int = 100, seed: int = 0) -> None:
+def check_regularizer(
+    regularizer: Regularizer, d: int = 6, trials: int = 100, seed: int = 0
+) -> None:
     """Test a regularizer against its own formulas, at random points.
 
-    The laws: conjugate_gradient is the numeric gradient of conjugate; Fenchel-Young holds with
-    equality at w = grad g*(u), which makes conjugate the supremum; a separable g works elementwise;
-    weakened, if there is one, is t g + (1 - t) ||.||^2 / 2; and g is 1-strongly convex [ass:reg],
-    that is, g rises by ||w' - w||^2 / 2 above its tangent and grad g* is 1-Lipschitz; and
-    vanishes_at, if there is one, is the least lam for which w = 0 is optimal.
+    The laws: `conjugate_gradient` is the numeric gradient of `conjugate`; Fenchel-Young holds, with
+    equality at w = grad g*(u), which makes `conjugate` the supremum; a separable g works
+    elementwise; g is 1-strongly convex [ass:reg], that is, g rises by ||w' - w||^2 / 2 above its
+    tangent and grad g* is 1-Lipschitz. If there is `weakened`, it is t g + (1 - t) ||.||^2 / 2. If
+    there is `vanishes_at`, it is the least lam for which w = 0 is optimal.
 
     Parameters
     ----------
@@ -28,11 +30,12 @@ def check_regularizer(regularizer: Any, d: int = 6, trials: int = 100, seed: int
     trials : int
         Number of random points for each law.
     seed : int
+        Seed of the random points.
 
     Raises
     ------
     LawError
-        Names each broken law, the point, and by how much.
+        Names each broken law, the point, and by how much the law is broken.
 
     Examples
     --------
@@ -62,7 +65,7 @@ def _violations(g: Any, d: int, trials: int, rng: np.random.Generator) -> Iterat
             yield from _vanishes(g, u)
 
 
-def _derivative(g: Any, u: Array, w: Array, direction: Array) -> list[str]:
+def _derivative(g: Regularizer, u: Array, w: Array, direction: Array) -> list[str]:
     h = 1e-6
     ahead, behind = conjugate(g, u + h * direction), conjugate(g, u - h * direction)
     slope = float(w @ direction)
@@ -71,21 +74,21 @@ def _derivative(g: Any, u: Array, w: Array, direction: Array) -> list[str]:
     return broken(law, error, 1e-5 * max(1.0, abs(slope), ahead), f"u={u}")
 
 
-def _fenchel_young(g: Any, u: Array, w: Array) -> list[str]:
+def _fenchel_young(g: Regularizer, u: Array, w: Array) -> list[str]:
     terms = value(g, w), conjugate(g, u), float(w @ u)
     error = abs(terms[0] + terms[1] - terms[2])
     law = "value + conjugate = product at the conjugate gradient"
     return broken(law, error, 1e-9 * max(1.0, abs(terms[2])), f"u={u}, w={w}")
 
 
-def _fenchel_young_anywhere(g: Any, u: Array, w: Array) -> list[str]:
+def _fenchel_young_anywhere(g: Regularizer, u: Array, w: Array) -> list[str]:
     shortfall = float(u @ w) - value(g, w) - conjugate(g, u)
     law = "value + conjugate >= product (Fenchel-Young)"
     return broken(law, shortfall, 1e-9 * max(1.0, abs(float(u @ w))), f"u={u}, w={w}")
 
 
 def _elementwise(g: Any, u: Array) -> Iterator[str]:
-    """A separable g acts on each coordinate: the whole is the list of its parts."""
+    """The functions of a separable g give for a vector what they give for each coordinate."""
     for name in ("value", "conjugate", "conjugate_gradient"):
         function = getattr(g, name)
         x = g.conjugate_gradient(u) if name == "value" else u
@@ -103,7 +106,7 @@ def _weakened(g: Any, w: Array, t: float) -> list[str]:
 
 
 def _vanishes(g: Any, slope: Array) -> Iterator[str]:
-    """w = 0 minimizes <slope, w> + lam g(w) from that lam on, and not before."""
+    """w = 0 minimizes <slope, w> + lam g(w) from lam = vanishes_at(slope) on, but not below."""
     lam = g.vanishes_at(slope)
     if not 0 < lam < np.inf:
         return
@@ -117,7 +120,7 @@ def _vanishes(g: Any, slope: Array) -> Iterator[str]:
 def _strong_convexity(g: Any, u: Array, w: Array, other: Array) -> Iterator[str]:
     w_other = g.conjugate_gradient(other)
     distance = w_other - w
-    # u is a subgradient of g at w; the same line is Fenchel-Young at (w_other, u)
+    # u is a subgradient of g at w; strong convexity adds ||w' - w||^2 / 2 to the tangent.
     floor = value(g, w) + float(u @ distance + 0.5 * distance @ distance)
     rise = value(g, w_other)
     where = f"u={u}, w={w}, w'={w_other}"

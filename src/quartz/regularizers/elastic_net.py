@@ -43,10 +43,13 @@ class ElasticNet(NamedTuple):
         return ElasticNet(t * self.mu)
 
     def vanishes_at(self, slope: Array) -> float:
-        """max_j |slope_j| / mu; infinite where the 1-norm is next to nothing."""
+        """max_j |slope_j| / mu; infinite if the 1-norm has too little weight."""
         return float(np.abs(slope).max()) / self.mu if counts(self.mu) else np.inf
 
 
 def counts(mu: float) -> bool:
-    """Whether a norm of that weight is more than a hundredth beside ||.||^2 / 2."""
+    """Whether a norm of weight mu has more than a hundredth of the weights of g, mu + 1.
+
+    With less, the lam at which w = 0 becomes optimal is 99 times the slope or more.
+    """
     return mu > 0.01 * (1 + mu)

@@ -10,12 +10,12 @@ from quartz.regularizers.elastic_net import counts
 
 
 class GroupL2(NamedTuple):
-    """g(w) = ||w||^2 / 2 + mu sum_G ||w_G||, whole groups of coordinates vanish together.
+    """g(w) = ||w||^2 / 2 + mu sum_G ||w_G||; the coordinates of a group vanish together.
 
     Parameters
     ----------
     groups : ndarray of shape (d,)
-        The number of each coordinate's group, from 0.
+        The group number of each coordinate, from 0.
     mu : float
         Weight of the group norms.
     """
@@ -51,7 +51,7 @@ class GroupL2(NamedTuple):
         return GroupL2(self.groups, t * self.mu)
 
     def vanishes_at(self, slope: Array) -> float:
-        """max_G ||slope_G|| / mu; infinite where the norms are next to nothing."""
+        """max_G ||slope_G|| / mu; infinite if the norms have too little weight."""
         return float(_norms(self.groups, slope).max()) / self.mu if counts(self.mu) else np.inf
 
 

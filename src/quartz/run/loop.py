@@ -1,7 +1,6 @@
 """The loop of a run: advance, certify, record, until there is a reason to end."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from quartz.run.result import Status, Trace
 from quartz.run.schedule import Schedule
 from quartz.run.stopping import StoppingRule
 
-Callback = Callable[[State, Certificate], Any]
+Callback = Callable[[State, Certificate], object]  # a true return value stops the run
 Display = Callable[[float, float, float], None]  # relative gap, the one to reach, passes
 
 
@@ -107,8 +106,7 @@ class Loop:
             state.abar[:] = certificate.abar  # a start need not have one
         if first or certificate.gap < self.best.gap:
             self.best = certificate
-        if self._problem.intercept.repairs_duals:
-            state.duals[:] = certificate.duals
+        state.duals[:] = certificate.duals  # a free intercept has them repaired
         self._schedule.record(certificate, self.best, estimate, self._passes)
         return certificate
 

@@ -130,11 +130,12 @@ class Result:
 
     def __repr__(self) -> str:
         shown = f"{self.intercept:.6g}" if np.ndim(self.intercept) == 0 else str(self.intercept)
+        certificate = str(self.certificate).replace("\n", "\n  ")
         return (
             f"Result: {self.message}\n"
             f"  coef of shape {self.coef.shape}, {np.count_nonzero(self.coef)} not zero; "
             f"intercept {shown}\n"
-            f"  {self.certificate}"
+            f"  {certificate}"
         )
 
 

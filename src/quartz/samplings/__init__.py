@@ -1,4 +1,4 @@
-"""Samplings: one per file; `base` says what a sampling must give."""
+"""Samplings, one in each file; `base` says what a sampling must provide."""
 
 from quartz.samplings.base import IndexSets, Recipe, Sampling
 from quartz.samplings.bucket import Bucket, BucketSampling

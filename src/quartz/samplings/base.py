@@ -1,15 +1,16 @@
-"""A sampling is a random subset of the examples, drawn as a stream of index sets.
+"""A sampling is a random subset S of the examples, drawn as a stream of index sets.
 
-A :class:`Sampling` knows its n: it gives the probabilities p_i = P(i in S) [eq:p_i], draws sets,
-and bounds the expected separable overapproximation [ass-ESO]: numbers v with
+A :class:`Sampling` is for a fixed number n of examples. It gives the probabilities
+p_i = P(i in S) [eq:p_i], draws sets, and gives an expected separable overapproximation (ESO)
+[ass-ESO], which is a vector v with
 
     E || sum_{i in S} A_i h_i ||^2  <=  sum_i p_i v_i ||h_i||^2     for all h          [a-ESO]
 
-A :class:`Recipe` becomes a sampling when it meets a problem: ``Nice(batch_size=8)`` fits any n, and
-``Importance()`` needs the data. Every sampling is a recipe too: it binds to itself.
+A :class:`Recipe` becomes a sampling when it is bound to a problem: ``Nice(batch_size=8)`` fits any
+n, and ``Importance()`` needs the data. Every sampling is a recipe too, which binds to itself.
 
-To write your own, derive from Sampling, set `probabilities` and `max_size`, and write `draw`; the
-generic ESO bound holds for any sampling.
+To write a sampling of your own, derive from Sampling, set `probabilities` and `max_size`, and write
+`draw`. The generic ESO of the base class holds for any sampling.
 """
 
 from abc import ABC, abstractmethod
@@ -25,9 +26,9 @@ from quartz.problem import Problem
 
 @dataclass(frozen=True)
 class IndexSets:
-    """k index sets, one after another: set t is ``indices[indptr[t]:indptr[t + 1]]``."""
+    """k index sets, stored one after another: set t is ``indices[indptr[t]:indptr[t + 1]]``."""
 
-    indptr: IntArray
+    indptr: IntArray  # of shape (k + 1,)
     indices: IntArray
 
     def __len__(self) -> int:
@@ -43,12 +44,12 @@ class IndexSets:
 
     @classmethod
     def of_equal_size(cls, sets: IntArray) -> "IndexSets":
-        """Sets of one size, given as the rows of a matrix."""
+        """Return the sets of one size that are the rows of a matrix."""
         k, size = sets.shape
         return cls(np.arange(k + 1, dtype=np.int64) * size, np.ascontiguousarray(sets).ravel())
 
     def check(self, k: int, n: int, sampling: str) -> None:
-        """Raise ValueError unless these are k sets of distinct examples 0, ..., n - 1."""
+        """Raise ValueError unless these are k sets of distinct examples among 0, ..., n - 1."""
         if len(self) != k:
             raise ValueError(f"{sampling}.draw was asked for {k} sets and gave {len(self)}.")
         outside = self.indices[(self.indices < 0) | (self.indices >= n)]
@@ -84,8 +85,8 @@ class Sampling(ABC):
     max_size : int
         The largest possible |S|.
     proven : bool
-        Whether its sets and its v need no check at run time: a proof and tests stand behind them.
-        A class says so of itself, ``class Nice(Sampling, proven=True)``; it is not inherited.
+        Whether its sets and its v need no check at run time, because they are proven and tested.
+        A class declares it by ``class Nice(Sampling, proven=True)``; it is not inherited.
     """
 
     probabilities: Array
@@ -111,14 +112,15 @@ class Sampling(ABC):
         """Draw k independent sets."""
 
     def eso(self, data: Blocks) -> Array:
-        """v of [a-ESO]; here the bound for any sampling, row weights min(max_size, omega_j).
+        """v of [a-ESO], by the bound for any sampling, with row weights min(max_size, omega_j).
 
-        A set meets row j in at most that many examples, and Cauchy-Schwarz does the rest.
+        At most that many examples of a set have a nonzero in row j, so that the bound follows from
+        the Cauchy-Schwarz inequality.
         """
         return data.squared_norms(np.minimum(self.max_size, data.row_sums()))
 
     def joint(self) -> Array:
-        """P(i in S and j in S), an n x n matrix; for small n."""
+        """The n x n matrix of P(i in S and j in S); for small n."""
         raise NotImplementedError(
             f"{type(self).__name__} does not give its joint probabilities. "
             "Write `joint`, or verify it by Monte Carlo: estimate_eso."
@@ -128,7 +130,7 @@ class Sampling(ABC):
         return f"{type(self).__name__}(n={self.n}, expected size {self.expected_size:g})"
 
     def bind(self, problem: Problem) -> "Sampling":
-        """Return the sampling itself, if it fits."""
+        """Return the sampling itself, if it is for as many examples as the problem has."""
         if problem.n != self.n:
             raise ValueError(
                 f"The sampling {type(self).__name__} is for n = {self.n} examples, the problem has "

@@ -1,39 +1,37 @@
-"""Bucket sampling: mini-batch importance sampling without a separability assumption."""
+"""Bucket sampling: importance sampling of mini-batches that does not need separable groups."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from quartz import checks
-from quartz.arrays import Array, IntArray
+from quartz.arrays import Array
 from quartz.data import Blocks
 from quartz.problem import Problem
-from quartz.samplings.grouping import pack
+from quartz.samplings.grouping import Groups, pack
 from quartz.samplings.groups import GroupSampling, group_totals
 from quartz.samplings.serial import smooth_condition
 
-_ROUNDS = 100
+_ROUNDS = 100  # iterations of the probabilities at most
 
 
 @dataclass(frozen=True)
 class Bucket:
-    """One example from each bucket, with probabilities optimized for the problem.
+    """One example from each bucket, with probabilities optimized for the problem; a heuristic.
 
-    Within each bucket p_i is made proportional to 1 + v_i / (lam gamma_i n), as for the optimal
-    serial sampling [a-optimalp]; here v depends on p, so this is iterated, and the p with the
-    largest theta [a-theta] is kept. A heuristic: each p is a valid sampling, the best one is not
-    claimed.
+    Within each bucket p_i is proportional to 1 + v_i / (lam gamma_i n), as for the optimal serial
+    sampling [a-optimalp]. Since v depends on p, this is iterated, and the p with the largest theta
+    [a-theta] is kept. It is a valid sampling, but not necessarily the best one.
 
     Parameters
     ----------
     groups : int, list of index lists, or vector of group numbers
-        The buckets, or how many to make, balanced by packing.
+        The buckets, or the number of buckets to form. Those are given about equal sums of
+        1 + v_i / (lam gamma_i n), with v of the serial sampling.
     """
 
-    groups: int | Sequence[Any] | IntArray
+    groups: int | Groups
 
     def bind(self, problem: Problem) -> "BucketSampling":
         """Return the sampling with optimized probabilities."""
@@ -66,7 +64,7 @@ class BucketSampling(GroupSampling, proven=True):
         Positive, summing to 1 within each group.
     """
 
-    def __init__(self, groups: Sequence[Any] | IntArray, probabilities: ArrayLike) -> None:
+    def __init__(self, groups: Groups, probabilities: ArrayLike) -> None:
         labels = checks.partition("groups", groups)
         p = checks.finite_array("probabilities", probabilities, labels.shape)
         if p.min() <= 0:
@@ -82,11 +80,12 @@ class BucketSampling(GroupSampling, proven=True):
         super().__init__(labels, p)
 
     def eso(self, data: Blocks) -> Array:
-        """Row weights 1 + (1 - 1/omega'_j) delta_j, delta_j the sum of p over row j's examples.
+        """v by row weights 1 + (1 - 1/omega'_j) delta_j.
 
-        For row j let y_l be the sum of p_i h_i A_ji over group l. Groups are independent and their
-        members exclude one another, so the expected square is sum_i p_i (h_i A_ji)^2 plus
-        (sum_l y_l)^2 - sum_l y_l^2, which is at most (1 - 1/omega'_j)(sum_l y_l)^2, and
+        delta_j is the sum of p over the examples with a nonzero in row j. For row j let y_l be the
+        sum of p_i h_i A_ji over group l. The groups are independent, and the members of a group
+        exclude one another, so that the expected square is sum_i p_i (h_i A_ji)^2 plus
+        (sum_l y_l)^2 - sum_l y_l^2. The latter is at most (1 - 1/omega'_j)(sum_l y_l)^2, and
         (sum_i p_i h_i A_ji)^2 <= delta_j sum_i p_i (h_i A_ji)^2.
         """
         active = np.maximum(data.active_groups(self.labels), 1)

@@ -1,30 +1,30 @@
-"""(c, tau)-distributed sampling: every node draws a nice subset of the examples it owns."""
+"""(c, tau)-distributed sampling: every node draws a random mini-batch of the examples it owns."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from quartz import checks
-from quartz.arrays import Array, IntArray
+from quartz.arrays import Array
 from quartz.data import Blocks
 from quartz.problem import Problem
 from quartz.samplings.base import IndexSets
 from quartz.samplings.draws import random_subsets
+from quartz.samplings.grouping import Groups
 from quartz.samplings.spectral import SpectralSampling
 
 
 @dataclass(frozen=True)
 class Distributed:
-    """c nodes, each draws `batch_size` of its own examples [sec:ESO-distributed].
+    """c nodes, each of which draws `batch_size` of its own examples [sec:ESO-distributed].
 
     Parameters
     ----------
     nodes : int
-        c; the examples are divided evenly, in order.
+        c; the examples are divided into even parts, in their order.
     batch_size : int
-        tau, examples drawn on each node.
+        tau, the number of examples drawn on each node.
     spectral : bool
         Tighten the ESO bound by an eigenvalue computation (some tens of passes over the data).
     """
@@ -42,7 +42,7 @@ class Distributed:
 
 
 class DistributedSampling(SpectralSampling, proven=True):
-    """Distributed sampling with given parts, equal or not.
+    """Distributed sampling with given parts, which may differ in size.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class DistributedSampling(SpectralSampling, proven=True):
 
     def __init__(
         self,
-        parts: Sequence[Any] | IntArray,
+        parts: Groups,
         batch_sizes: int | Sequence[int],
         spectral: bool = False,
     ) -> None:
@@ -88,12 +88,12 @@ class DistributedSampling(SpectralSampling, proven=True):
         return IndexSets.of_equal_size(np.hstack(parts))
 
     def sparsity_eso(self, data: Blocks) -> Array:
-        """v of [a-bDiibetaj] for equal parts and batches, else its generalization."""
+        """v of [a-bDiibetaj] for equal parts and mini-batches, otherwise of a generalization."""
         equal = np.ptp(self._owned) == 0 and np.ptp(self._taus) == 0
         return self._eso_equal(data) if equal else self._eso_unequal(data)
 
     def joint(self) -> Array:
-        """p_i p_j across parts, the pair probability of the nice sampling within one."""
+        """p_i p_j across parts, and within a part the pair probability of the nice sampling."""
         joint = np.outer(self.probabilities, self.probabilities)
         for members, pair in zip(self._members, self._pair_probabilities, strict=True):
             joint[np.ix_(members, members)] = pair
@@ -101,17 +101,17 @@ class DistributedSampling(SpectralSampling, proven=True):
         return joint
 
     def _eso_equal(self, data: Blocks) -> Array:
-        """[a-bDiibetaj]."""
+        """v of [a-bDiibetaj]."""
         active = np.maximum(data.active_groups(self.labels), 1)
         weights = distributed_row_weights(data.row_sums(), active, self._owned[0], self._taus[0])
         return data.squared_norms(weights)
 
     def _eso_unequal(self, data: Blocks) -> Array:
-        """Row weights 1 - b_l + omega_jl (b_l + (omega'_j - 1) tau_l / n_l) for part l.
+        """v by row weights 1 - b_l + omega_jl (b_l + (omega'_j - 1) tau_l / n_l) for part l.
 
-        b_l = (tau_l - 1) / max(n_l - 1, 1), omega_jl the examples of part l in row j. Within a part
-        this is the nice sampling; across parts, (sum_l y_l)^2 - sum_l y_l^2 is at most
-        (omega'_j - 1) sum_l y_l^2 for the parts' means y_l.
+        b_l = (tau_l - 1) / max(n_l - 1, 1), and omega_jl is the number of examples of part l with a
+        nonzero in row j. Within a part this is the bound of the nice sampling. Across parts,
+        (sum_l y_l)^2 - sum_l y_l^2 is at most (omega'_j - 1) sum_l y_l^2 for the parts' means y_l.
         """
         active = np.maximum(data.active_groups(self.labels), 1)
         v = np.empty(self.n)
@@ -128,7 +128,7 @@ class DistributedSampling(SpectralSampling, proven=True):
         return np.asarray(self._taus * (self._taus - 1) / pairs)
 
     def joint_product(self, data: Blocks) -> Callable[[Array], Array]:
-        """P A'A (p x), corrected within each part and on the diagonal."""
+        """x -> p A'A (p x), corrected within each part and on the diagonal."""
         p = data.per_example(self.probabilities)
         parts = [data.take(members) for members in self._members]
         pairs = self._pair_probabilities

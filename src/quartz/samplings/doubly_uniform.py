@@ -1,4 +1,4 @@
-"""Doubly uniform sampling: a random size, then a uniform set of that size."""
+"""Doubly uniform sampling: a random size, then a uniformly random set of that size."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from quartz.samplings.spectral import SpectralSampling
 
 @dataclass(frozen=True)
 class DoublyUniform:
-    """Draw a size, then a set of that size, both at random.
+    """Draw a random size, then a uniformly random set of that size.
 
     Parameters
     ----------
@@ -55,19 +55,19 @@ class DoublyUniformSampling(SpectralSampling, proven=True):
         return random_subsets(rng, self.n, rng.choice(self._sizes, size=k, p=self._shares))
 
     def sparsity_eso(self, data: Blocks) -> Array:
-        """Row weights 1 + (omega_j - 1)(E|S|^2 / E|S| - 1) / max(n - 1, 1)."""
+        """v by row weights 1 + (omega_j - 1)(E|S|^2 / E|S| - 1) / max(n - 1, 1)."""
         excess = self._mean_square / self.expected_size - 1
         weights = 1 + (data.row_sums() - 1) * excess / max(self.n - 1, 1)
         return data.squared_norms(weights)
 
     def joint(self) -> Array:
-        """All pairs alike."""
+        """The same probability for all pairs."""
         joint = np.full((self.n, self.n), self._pair_probability)
         np.fill_diagonal(joint, self.probabilities)
         return joint
 
     def joint_product(self, data: Blocks) -> Callable[[Array], Array]:
-        """(p - p2) blockdiag(A_i'A_i) x + p2 A'A x, p2 the probability of a pair."""
+        """x -> (p - p2) blockdiag(A_i'A_i) x + p2 A'A x, where p2 is the probability of a pair."""
         pair = self._pair_probability
         single = self.probabilities[0] - pair
 

@@ -1,4 +1,4 @@
-"""Vectorized random draws that the samplings share."""
+"""Vectorized random draws that several samplings use."""
 
 import numpy as np
 
@@ -11,9 +11,9 @@ def random_subsets(
 ) -> IndexSets:
     """For each g, a uniformly random subset of range(population[g]) with sizes[g] members, sorted.
 
-    The first s distinct values of an i.i.d. uniform stream are a uniform s-subset. Each round draws
-    what is missing in all subsets at once, so no round draws too much; a subset of more than half
-    of its population is found as a complement, so there are few rounds.
+    The first s distinct values of an i.i.d. uniform stream are a uniformly random set of size s.
+    Each round draws the missing members of all subsets at once, and thus never too many. A subset
+    of more than half of its population is found as a complement, which keeps the rounds few.
     """
     sizes = np.asarray(sizes, dtype=np.int64)
     populations = np.broadcast_to(np.asarray(population, dtype=np.int64), sizes.shape)
@@ -27,15 +27,16 @@ def random_subsets(
 
 
 def pick_from_groups(rng: np.random.Generator, cumulative: Array, groups: int, k: int) -> IntArray:
-    """k times one position from each group, shape (k, groups).
+    """Draw k times one position from each group; returns an array of shape (k, groups).
 
-    `cumulative` has the groups one after another: group number plus cumulative probability within
-    the group. Sorted uniforms make the search run along memory (4 times faster at n = 1e6); the
-    shuffle afterwards makes the draws independent again.
+    `cumulative` holds the groups one after another, as group number plus cumulative probability
+    within the group. The uniform numbers are sorted, so that the search runs along memory (4 times
+    as fast at n = 1e6), and the positions are shuffled afterwards to make the draws independent.
     """
     number = np.arange(groups, dtype=np.float64)[:, None]
     uniforms = np.sort(rng.random((groups, k)), axis=1) + number
-    np.minimum(uniforms, np.nextafter(number + 1, 0), out=uniforms)  # rounding of the sum
+    # Rounding of the sum must not lead to the next group.
+    np.minimum(uniforms, np.nextafter(number + 1, 0), out=uniforms)
     positions = np.searchsorted(cumulative, uniforms, side="right")
     return rng.permuted(positions, axis=1).T
 
@@ -43,7 +44,7 @@ def pick_from_groups(rng: np.random.Generator, cumulative: Array, groups: int, k
 def _distinct_keys(
     rng: np.random.Generator, populations: IntArray, sizes: IntArray, stride: int
 ) -> IntArray:
-    """Sorted keys g * stride + member of random subsets."""
+    """The members of random subsets as sorted keys g * stride + member."""
     finished = []
     keys = np.empty(0, dtype=np.int64)
     missing = sizes
@@ -66,7 +67,7 @@ def _complement_keys(keys: IntArray, populations: IntArray, large: Mask, stride:
     owner = keys // stride
     flip = large[owner]
     widths = np.where(large, populations, 0)
-    starts = np.cumsum(widths) - widths  # the populations of `large`, one after another
+    starts = np.cumsum(widths) - widths  # of the populations in `large`, stored one after another
     kept = np.ones(widths.sum(), dtype=bool)
     kept[starts[owner[flip]] + keys[flip] % stride] = False
     shifts = np.repeat(np.arange(widths.size) * stride - starts, widths)

@@ -13,9 +13,9 @@ from quartz.samplings.spectral import SpectralSampling
 
 
 class Explicit(SpectralSampling, proven=True):
-    """S is one of the given sets; any distribution on few sets can be written so.
+    """S is one of the given sets; this covers any distribution over few sets.
 
-    The ESO is the generic bound, scaled down until it is tight for the true distribution.
+    The ESO is the generic bound, scaled down until it is tight for this distribution.
 
     Parameters
     ----------
@@ -63,14 +63,14 @@ class Explicit(SpectralSampling, proven=True):
         return Sampling.eso(self, data)
 
     def joint(self) -> Array:
-        """Sum over the sets."""
+        """The sum over the sets of their probabilities."""
         joint = np.zeros((self.n, self.n))
         for members, share in zip(self._sets, self._shares, strict=True):
             joint[np.ix_(members, members)] += share
         return joint
 
     def joint_product(self, data: Blocks) -> Callable[[Array], Array]:
-        """Sum over the sets of P(S) A_S' A_S x_S."""
+        """x -> the sum over the sets of P(S) A_S' A_S x_S."""
         parts = [
             (members, share, data.take(members))
             for members, share in zip(self._sets, self._shares, strict=True)

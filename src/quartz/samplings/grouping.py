@@ -1,6 +1,8 @@
 """Ways to divide the examples into groups."""
 
 import heapq
+from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -9,11 +11,14 @@ from scipy.sparse.csgraph import connected_components
 from quartz.arrays import Array, IntArray
 from quartz.data import Blocks
 
+Groups: TypeAlias = Sequence[Sequence[int]] | Sequence[IntArray] | Sequence[int] | IntArray
+"""A partition as a user gives it: a list of index lists, or a vector of group numbers."""
+
 
 def separable_components(data: Blocks) -> IntArray:
-    """Finest partition of the examples such that no feature is shared between groups.
+    """The finest partition of the examples in which no two groups share a feature.
 
-    These are the connected components of the graph that joins examples and features.
+    Its groups are the connected components of the graph that joins examples to their features.
     """
     support = sp.csr_array(data.support())
     graph = sp.block_array([[None, support], [support.T, None]], format="csr")
@@ -22,10 +27,10 @@ def separable_components(data: Blocks) -> IntArray:
 
 
 def pack(weights: Array, count: int) -> IntArray:
-    """Distribute weighted items over `count` bins of about equal weight.
+    """Distribute weighted items over `count` bins of about equal weight; returns their bins.
 
-    The heaviest item first, each to the lightest bin, which is the one with fewest items among
-    equals.
+    Beginning with the heaviest, each item goes to the lightest bin, and among equally light ones to
+    the bin with the fewest items.
     """
     bins = np.empty(weights.size, dtype=np.int64)
     loads = [(0.0, 0, b) for b in range(count)]

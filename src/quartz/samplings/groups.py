@@ -1,4 +1,4 @@
-"""One example from each group: the common part of serial, product and bucket samplings."""
+"""One example from each group: what serial, product and bucket samplings have in common."""
 
 from functools import cached_property
 
@@ -10,12 +10,12 @@ from quartz.samplings.draws import pick_from_groups
 
 
 class GroupSampling(Sampling, proven=True):
-    """Pick one example from each group, the groups independently.
+    """One example from each group, drawn independently of the other groups.
 
     Parameters
     ----------
     labels : ndarray of shape (n,)
-        Group of each example, 0, ..., g - 1.
+        Group of each example, 0, ..., g - 1, of any integer type.
     probabilities : ndarray of shape (n,)
         p_i, summing to 1 within each group.
     """
@@ -27,7 +27,7 @@ class GroupSampling(Sampling, proven=True):
 
     @cached_property
     def _sorted(self) -> tuple[IntArray, Array]:
-        """The examples group by group, and their cumulative probabilities; for drawing only."""
+        """The examples group by group, and their cumulative probabilities; used by `draw` only."""
         order = np.argsort(self.labels, kind="stable")
         return order, _cumulative(self.labels[order], self.probabilities[order])
 
@@ -46,15 +46,15 @@ class GroupSampling(Sampling, proven=True):
 
 
 def group_totals(labels: IntArray, values: Array) -> Array:
-    """Sum of the values of each group, given back to every member."""
+    """For each example, the sum of the values over its group."""
     return np.bincount(labels, values).astype(np.float64)[labels]
 
 
 def _cumulative(labels: IntArray, probabilities: Array) -> Array:
-    """Group number + cumulative probability within the group; labels are sorted."""
+    """Group number plus cumulative probability within the group, for sorted labels."""
     last = np.flatnonzero(np.diff(labels, append=labels[-1] + 1))
     running = np.cumsum(probabilities)
     before = np.concatenate([[0.0], running[last[:-1]]])
     cumulative: Array = labels + (running - before[labels])
-    cumulative[last] = labels[last] + 1.0  # exactly, whatever the rounding
+    cumulative[last] = labels[last] + 1.0  # exact in spite of rounding
     return cumulative

@@ -1,4 +1,4 @@
-"""Independent sampling: every example decides for itself."""
+"""Independent sampling: every example is drawn independently of the others."""
 
 from collections.abc import Callable
 
@@ -37,8 +37,8 @@ class Independent(SpectralSampling, proven=True):
     def draw(self, rng: np.random.Generator, k: int) -> IndexSets:
         """Draw k independent sets.
 
-        Example i is in a binomial number of the k sets, and those are a uniform subset of the k:
-        O(n + members) work in place of k n coin flips.
+        Example i is in a binomial number of the k sets, and these are a uniformly random subset of
+        the k sets. This takes O(n + members) in place of k n coin flips.
         """
         times = rng.binomial(k, self.probabilities)
         found = random_subsets(rng, k, times)
@@ -47,7 +47,7 @@ class Independent(SpectralSampling, proven=True):
         return IndexSets(np.concatenate([[0], np.cumsum(sizes)]), keys % self.n)
 
     def sparsity_eso(self, data: Blocks) -> Array:
-        """Row weights 1 - p_i + delta_j, delta_j the sum of p over row j's examples."""
+        """v by row weights 1 - p_i + delta_j, with delta_j the sum of p over row j's examples."""
         p = self.probabilities
         return data.squared_norms(data.row_sums(p), offsets=1 - p)
 
@@ -58,7 +58,7 @@ class Independent(SpectralSampling, proven=True):
         return joint
 
     def joint_product(self, data: Blocks) -> Callable[[Array], Array]:
-        """P A'A (p x) + p (1 - p) blockdiag(A_i'A_i) x."""
+        """x -> p A'A (p x) + p (1 - p) blockdiag(A_i'A_i) x."""
         p = data.per_example(self.probabilities)
 
         def product(x: Array) -> Array:

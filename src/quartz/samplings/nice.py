@@ -1,4 +1,4 @@
-"""tau-nice sampling (standard mini-batching) and the full batch."""
+"""tau-nice sampling, which is standard mini-batching, and the full batch."""
 
 from dataclasses import dataclass
 
@@ -33,7 +33,7 @@ class Nice:
 
 @dataclass(frozen=True)
 class FullBatch:
-    """All examples, always: the n-nice sampling."""
+    """All examples in every set: the n-nice sampling."""
 
     spectral: bool = False
 

@@ -1,8 +1,6 @@
 """Product sampling: one example from each of several groups that share no feature."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -10,22 +8,22 @@ from quartz import checks
 from quartz.arrays import Array, IntArray
 from quartz.data import Blocks
 from quartz.problem import Problem
-from quartz.samplings.grouping import pack, separable_components
+from quartz.samplings.grouping import Groups, pack, separable_components
 from quartz.samplings.groups import GroupSampling, group_totals
 
 
 @dataclass(frozen=True)
 class Product:
-    """One example from each group, uniformly [subsec-products].
+    """One example from each group, drawn uniformly [subsec-products].
 
     Parameters
     ----------
     groups : int, list of index lists, vector of group numbers, or None
-        The groups; or how many to make of the connected components of the data, balanced by
-        packing. None makes as many as the largest component allows without imbalance.
+        The groups, or the number of groups to form of the connected components of the data, of
+        about equal size. None forms n over the size of the largest component, rounded up.
     """
 
-    groups: int | Sequence[Any] | IntArray | None = None
+    groups: int | Groups | None = None
 
     def bind(self, problem: Problem) -> "ProductSampling":
         """Return the sampling; its `eso` checks that the groups are separable."""
@@ -50,19 +48,19 @@ class Product:
             f"The data have {sizes.size} separable component(s). "
             "Use Nice(batch_size=...) or Bucket(groups=...), which need none."
         )
-        checks.count("groups", count, 1, sizes.size, remedy)  # type: ignore[arg-type]
-        return pack(sizes.astype(np.float64), int(count))[components]  # type: ignore[arg-type]
+        number = checks.count("groups", count, 1, sizes.size, remedy)
+        return pack(sizes.astype(np.float64), number)[components]
 
 
 class ProductSampling(GroupSampling, proven=True):
     """Product sampling with given groups; p_i = 1 / size of i's group [a-pips]."""
 
-    def __init__(self, groups: Sequence[Any] | IntArray) -> None:
+    def __init__(self, groups: Groups) -> None:
         labels = checks.partition("groups", groups)
         super().__init__(labels, 1 / group_totals(labels, np.ones(labels.size)))
 
     def eso(self, data: Blocks) -> Array:
-        """lambda_max(A_i' A_i) [l-pips]; needs groups that share no feature."""
+        """lambda_max(A_i' A_i) [l-pips]; refused if two groups share a feature."""
         check_separable(data, self.labels)
         return data.norms
 

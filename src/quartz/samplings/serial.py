@@ -1,4 +1,4 @@
-"""Serial samplings: one example at a time."""
+"""Serial samplings: one example in every set."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from quartz.samplings.groups import GroupSampling
 
 
 class Serial(GroupSampling, proven=True):
-    """|S| = 1, with any probabilities [l-serialv].
+    """Sets of one example, with any probabilities [l-serialv].
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class Serial(GroupSampling, proven=True):
 
 @dataclass(frozen=True)
 class Uniform:
-    """Serial with p_i = 1/n [sec-uss]."""
+    """The serial sampling with p_i = 1/n [sec-uss]."""
 
     def bind(self, problem: Problem) -> Serial:
         """Return the serial uniform sampling."""
@@ -50,7 +50,7 @@ class Importance:
 
 
 def smooth_condition(problem: Problem, v: Array, sampling: str) -> Array:
-    """1 + v_i / (lam gamma_i n), refused for a loss that is not smooth."""
+    """Return 1 + v_i / (lam gamma_i n); a loss that is not smooth is refused."""
     if problem.loss.gamma == 0:
         raise ValueError(
             f"{sampling} sampling follows a rate that needs a smooth loss, and "

@@ -2,7 +2,8 @@
 
     t = lambda_max(D^{-1/2} (P o A'A) D^{-1/2}),   D = diag(p_i u_i I_m)
 
-found by Lanczos with products by A and A' only.
+Here o is the elementwise product, and P the matrix of joint probabilities. t is found by the
+Lanczos method, which needs only products with A and A'.
 """
 
 from abc import abstractmethod
@@ -15,15 +16,12 @@ from quartz.arrays import Array
 from quartz.data import Blocks
 from quartz.samplings.base import Sampling
 
-_DENSE = 64
-"""Up to this many rows the eigenvalue is computed from the full matrix."""
-
-_MARGIN = 1 + 1e-6
-"""Lanczos approaches the eigenvalue from below, to a relative 1e-8: stay above it."""
+_DENSE = 64  # rows up to which the eigenvalue is computed from the dense matrix
+_MARGIN = 1 + 1e-6  # factor, since Lanczos stops below the eigenvalue, by about 1e-8 of it
 
 
 class SpectralSampling(Sampling, proven=True):
-    """A sampling that can tighten the bound that sparsity gives by the spectral one."""
+    """A sampling whose bound from sparsity can be tightened by the spectral one."""
 
     spectral: bool
 
@@ -33,14 +31,14 @@ class SpectralSampling(Sampling, proven=True):
 
     @abstractmethod
     def joint_product(self, data: Blocks) -> Callable[[Array], Array]:
-        """x -> (P o A'A) x, by products with A."""
+        """Return the function x -> (P o A'A) x, which uses products with A."""
 
     def eso(self, data: Blocks) -> Array:
-        """v from sparsity; with `spectral`, t v, the smaller spectral bound with u = v."""
+        """v from sparsity or, with `spectral`, the smaller bound t v, which has u = v."""
         v = self.sparsity_eso(data)
         if not self.spectral or not v.any():
             return v
-        # v is an ESO already, so t <= 1 up to rounding: never worse, for any lam and gamma_i
+        # v is an ESO already, so that t <= 1 up to rounding: t v is never worse than v.
         return v * min(
             1.0, relative_eigenvalue(self.joint_product(data), self.probabilities, v, data)
         )
@@ -49,9 +47,9 @@ class SpectralSampling(Sampling, proven=True):
 def relative_eigenvalue(
     joint_product: Callable[[Array], Array], p: Array, u: Array, data: Blocks
 ) -> float:
-    """t, the largest eigenvalue of P o A'A relative to D."""
+    """t, the largest eigenvalue of P o A'A relative to D, given p and u."""
     scale = np.zeros(data.n)
-    np.divide(1.0, np.sqrt(p * u), out=scale, where=u > 0)  # u_i = 0: an empty example
+    np.divide(1.0, np.sqrt(p * u), out=scale, where=u > 0)  # u_i = 0 for an empty example
     scale = data.per_example(scale)
     size = data.n * data.m
 

@@ -1,6 +1,6 @@
 """Tests of the ESO inequality [a-ESO] for a sampling and data."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,17 +12,18 @@ from quartz.samplings.base import Sampling
 
 @dataclass(frozen=True)
 class EsoReport:
-    """How an ESO bound fares.
+    """The outcome of a check of an ESO.
 
     Attributes
     ----------
     holds : bool
         Whether E||sum_S A_i h_i||^2 <= sum_i p_i v_i ||h_i||^2 for all h (exact check), or for
-        the directions tried, up to 4 standard errors (Monte Carlo).
+        all h that were tried, up to 4 standard errors (Monte Carlo).
     tightness : float
-        The largest ratio of the two sides that was found: 1 is tight, above 1 a violation.
+        The largest ratio of the two sides that was found. At 1 the bound is tight, and above 1 it
+        is violated.
     standard_error : float
-        Of the tightness; 0 for the exact check.
+        Standard error of the tightness; 0 for the exact check.
     """
 
     holds: bool
@@ -49,7 +50,7 @@ def verify_eso(sampling: Sampling, data: Blocks, v: Array | None = None) -> EsoR
     np.divide(1.0, np.sqrt(allowed), out=scale, where=allowed > 0)
     relative = scale[:, None] * expected * scale
     tightness = float(np.linalg.eigvalsh(relative)[-1])
-    unbounded = np.any(expected.diagonal()[allowed <= 0] > 0)  # v_i = 0 for a nonzero example
+    unbounded = np.any(expected.diagonal()[allowed <= 0] > 0)  # v_i = 0 although A_i is not 0
     return EsoReport(
         holds=bool(tightness <= 1 + 1e-9 and not unbounded),
         tightness=np.inf if unbounded else tightness,
@@ -64,10 +65,10 @@ def estimate_eso(
     draws: int = 400,
     directions: int = 6,
 ) -> EsoReport:
-    """Check [a-ESO] by Monte Carlo in a few directions h, for large n or unknown joint P.
+    """Check [a-ESO] by Monte Carlo for a few vectors h, if n is large or `joint` is missing.
 
-    Half of the directions are random; the others are pushed towards the worst one by power steps
-    with A'A. A pass is evidence and no proof.
+    Half of the vectors are random; the others are moved towards the worst one by power iterations
+    with A'A. A check that holds is evidence but no proof.
 
     Parameters
     ----------
@@ -77,8 +78,9 @@ def estimate_eso(
     v : ndarray of shape (n,), optional
         By default ``sampling.eso(data)``.
     draws : int
-        Sets drawn for each direction.
+        Number of sets drawn for each h.
     directions : int
+        Number of vectors h.
     """
     v = _checked_v(sampling, data, v)
     allowed = data.per_example(sampling.probabilities * v)
@@ -96,7 +98,7 @@ def estimate_eso(
                 for members in _nonempty(sampling, rng, draws)
             ]
         )
-        # empty sets add nothing to the expectation
+        # Empty sets have the square 0.
         squares = np.pad(squares, (0, draws - squares.size))
         left, error = float(squares.mean()), float(squares.std(ddof=1)) / np.sqrt(draws)
         if right > 0:
@@ -106,7 +108,7 @@ def estimate_eso(
         holds = holds and ratio - 4 * error <= 1
         if ratio > worst.tightness:
             worst = EsoReport(holds, ratio, error)
-    return EsoReport(holds, worst.tightness, worst.standard_error)
+    return replace(worst, holds=holds)
 
 
 def _checked_v(sampling: Sampling, data: Blocks, v: Array | None) -> Array:

@@ -1,4 +1,4 @@
-"""The paper's theory as functions, and the bounds of acceleration."""
+"""The paper's theory as functions, and the bounds of accelerated Quartz."""
 
 from quartz.theory.accelerated import (
     accelerated_gap,

@@ -1,13 +1,13 @@
 """Accelerated Quartz: bounds beyond the paper, derived in docs/acceleration.md.
 
-They hold for :class:`quartz.solvers.accelerated.ProximalPoints` around Algorithm 1 with any
-sampling: a smooth loss, [ass:reg] (so that P is lam-strongly convex), and outer steps solved to the
-accuracy that the class states, which it measures. With q = lam / (lam + kappa):
+They hold for :class:`quartz.methods.accelerated.ProximalPoints` around Algorithm 1 with any
+sampling. They assume a smooth loss, [ass:reg] (so that P is lam-strongly convex), and outer steps
+solved to the accuracy that the class states and measures. With q = lam / (lam + kappa):
 
-- outer steps: P(u_k) - P* <= 2 (1 - sqrt(q) / 2)^k (P(u_0) - P*), with certainty;
-- iterations of an outer step: (1 + log(G / (theta_kappa eps))) / theta_kappa in expectation, from
-  its gap G at the start to eps, theta_kappa being [a-theta] with lam + kappa in place of lam;
-- so the product of 1/theta_kappa and 1/sqrt(q), up to logarithms, in all.
+- The outer steps have P(u_k) - P* <= 2 (1 - sqrt(q) / 2)^k (P(u_0) - P*), with certainty.
+- An outer step takes (1 + log(G / (theta_kappa eps))) / theta_kappa iterations in expectation, from
+  its gap G at the start to eps, where theta_kappa is [a-theta] with lam + kappa in place of lam.
+- In total the iterations are 1/theta_kappa times 1/sqrt(q), up to logarithms.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ from quartz.theory.speedup import nice_largest_v
 
 
 def proximal_strength(v: Array, lam: float, gamma: Array | float, n: int) -> float:
-    """kappa with lam + kappa = max(lam, max_i v_i / (gamma_i n)), the choice of the bounds below.
+    """kappa with lam + kappa = max(lam, max_i v_i / (gamma_i n)), which the bounds below assume.
 
     With it 1/theta_kappa is at most twice max_i 1/p_i.
     """
@@ -37,8 +37,8 @@ def accelerated_leading_term(
 ) -> float:
     """max_i (1/p_i)(1 + v_i / ((lam + kappa) gamma_i n)) sqrt((lam + kappa) / lam).
 
-    kappa is by default that of :func:`proximal_strength`. With kappa = 0 this is the term of
-    [eq:complexity-intro].
+    By default kappa is that of :func:`proximal_strength`. With kappa = 0 this is the leading term
+    of [eq:complexity-intro].
     """
     if kappa is None:
         kappa = proximal_strength(v, lam, gamma, n)
@@ -47,10 +47,10 @@ def accelerated_leading_term(
 
 
 def accelerated_nice(n: int, tau: Floats, lam: Floats, gamma: float, omega: Floats) -> Floats:
-    """n/tau + sqrt(n v / (lam gamma)) / tau with the tau-nice sampling and unit norms.
+    """n/tau + sqrt(n v / (lam gamma)) / tau, for the tau-nice sampling and unit norms.
 
     v = 1 + (omega - 1)(tau - 1) / (n - 1) <= tau, so that this is never above SPDC's
-    n/tau + sqrt(n / (lam gamma tau)), and below it by sqrt(tau / v) where the root dominates: up to
-    sqrt(tau) on sparse data.
+    n/tau + sqrt(n / (lam gamma tau)). Where the root dominates it is smaller by the factor
+    sqrt(tau / v), which is up to sqrt(tau) on sparse data.
     """
     return n / tau + np.sqrt(n * nice_largest_v(n, tau, omega) / (lam * gamma)) / tau

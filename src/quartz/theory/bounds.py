@@ -1,8 +1,8 @@
 """Iteration bounds of the methods that the paper compares with (tables tab-comtau and below).
 
-Leading terms, without logarithms unless the name says `iterations`. `norms` are
-lambda_max(A_i' A_i) and `gamma` may be given per example, as weights do. The bounds of ASDCA and
-SPDC assume unit norms.
+The functions give leading terms, without logarithms unless the name says `iterations`. `norms` are
+lambda_max(A_i' A_i). `gamma` is a number or, as with weights, one for each example. The bounds of
+ASDCA and SPDC assume unit norms.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ def iprox_sdca(n: int, lam: float, gamma: Floats, norms: Floats) -> float:
 
 
 def sdca_iterations(leading: float, dual_gap: float, eps: float) -> float:
-    """SDCA's and Iprox-SDCA's bound K log(K (D* - D_0) / eps), K their leading term.
+    """The bound K log(K (D* - D_0) / eps) of SDCA and Iprox-SDCA, with their leading term K.
 
     Quartz replaces the logarithm by log(gap_0 / eps) [eq:complexity-intro2].
     """
@@ -31,21 +31,21 @@ def sdca_iterations(leading: float, dual_gap: float, eps: float) -> float:
 
 
 def asdca(n: int, tau: Floats, lam: Floats, gamma: float) -> Floats:
-    """ASDCA [tab-comtau]."""
+    """The bound of ASDCA [tab-comtau]."""
     kappa = 1 / (lam * gamma * np.asarray(tau, dtype=np.float64))
     terms = n / np.asarray(tau), np.sqrt(n * kappa), kappa, n ** (1 / 3) * kappa ** (2 / 3)
     return 4 * np.maximum.reduce(np.broadcast_arrays(*terms))[()]
 
 
 def spdc(n: int, tau: Floats, lam: Floats, gamma: float) -> Floats:
-    """SPDC [tab-comtau]."""
+    """The bound of SPDC [tab-comtau]."""
     return n / tau + np.sqrt(n / (lam * gamma * tau))
 
 
 def disdca(
     n: int, nodes: Floats, tau: Floats, lam: Floats, gamma: Floats, norms: Floats = 1.0
 ) -> Floats:
-    """Basic DisDCA [a-TdisDCA]."""
+    """The bound of basic DisDCA [a-TdisDCA]."""
     return n / (nodes * tau) + largest_ratio(norms, gamma) / lam
 
 
@@ -55,11 +55,11 @@ def disdca_practical(
     """Rounds of practical DisDCA, by the theorem of CoCoA+ with sigma' = nodes (Ma et al., 2015).
 
     A round of tau local steps solves the local problems up to a factor Theta, and the dual
-    suboptimality falls by 1 - (1 - Theta) lam gamma n / (lam gamma n + nodes largest), in
-    expectation. `largest` is the largest lambda_max(A_k' A_k) of the parts k of the data.
+    suboptimality falls by the factor 1 - (1 - Theta) lam gamma n / (lam gamma n + nodes largest) in
+    expectation. `largest` is the largest lambda_max(A_k' A_k) of the nodes' data A_k.
     """
     scaled = lam * gamma * n
-    owned = -(-n // nodes)  # by the largest node
+    owned = -(-n // nodes)  # examples of the largest node
     local = scaled / (scaled + nodes * float(np.max(norms))) / owned
     return float((1 + nodes * largest / scaled) / (1 - (1 - local) ** tau))
 
@@ -70,7 +70,7 @@ def apcg(n: int, lam: float, gamma: Floats, norms: Floats = 1.0) -> float:
 
 
 def saga(n: int, lam: float, gamma: Floats, norms: Floats = 1.0) -> float:
-    """1 / (1 - rate) of SAGA with eta = gamma / (3 max_i norms_i); see `quartz.methods.saga`."""
+    """1 / (1 - rate) of SAGA with eta = 1 / (3 L), L = max_i norms_i / gamma_i (`methods.saga`)."""
     shrink = 1 / (1 + lam / (3 * largest_ratio(norms, gamma)))
     return float(max(2 * n, 1 / (1 - shrink**2)))
 
@@ -78,22 +78,22 @@ def saga(n: int, lam: float, gamma: Floats, norms: Floats = 1.0) -> float:
 def quartz_beats_accelerated(n: int, tau: float, lam: float, gamma: float, omega: float) -> bool:
     """Whether the data are sparse enough for [a-kgtng], and 1/(lam gamma) >= n [eq:siu98shs].
 
-    Then Quartz with tau-nice sampling has a better bound than ASDCA and SPDC, though it is not
-    accelerated.
+    Then Quartz with the tau-nice sampling has a better bound than ASDCA and SPDC, although it is
+    not accelerated.
     """
     overlap = (omega - 1) * (tau - 1) / max(n - 1, 1)
     return bool(lam * gamma * n <= 1 and lam * gamma * tau * n >= (2 + overlap) ** 2)
 
 
 def regime_table(n: int, tau: float, omega: float) -> dict[str, dict[str, float]]:
-    """Leading factors in the five regimes of [tab-comtau987987], constants ignored.
+    """Leading factors in the five regimes of [tab-comtau987987], without constants.
 
-    The row of accelerated Quartz is ours: :func:`accelerated_nice` at these lam.
+    Accelerated Quartz is not in the paper; its row is :func:`accelerated_nice` at the same lam.
 
     Returns
     -------
     dict
-        Regime (the order of gamma lam n) -> method -> value of the table's entry.
+        For each regime, given as the order of gamma lam n, the table's entry for each method.
     """
     root = np.sqrt(n)
     return {
@@ -136,7 +136,7 @@ def regime_table(n: int, tau: float, omega: float) -> dict[str, dict[str, float]
 
 
 def leading_terms(n: int, tau: float, lam: float, gamma: float, omega: float) -> dict[str, float]:
-    """The bounds of [tab-comtau] and that of accelerated Quartz side by side, for unit norms."""
+    """The bounds of [tab-comtau] and that of accelerated Quartz, by method, for unit norms."""
     return {
         "SDCA": sdca(n, lam, gamma),
         "ASDCA": float(asdca(n, tau, lam, gamma)),

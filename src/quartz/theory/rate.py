@@ -1,4 +1,4 @@
-"""The main result [th-mainth]: the rate of Quartz with any sampling."""
+"""The rate of Quartz with any sampling, which is the main theorem [th-mainth]."""
 
 import numpy as np
 
@@ -13,10 +13,11 @@ def theta(p: Array, v: Array, lam: float, gamma: Array | float, n: int) -> float
     Parameters
     ----------
     p, v : ndarray of shape (n,)
-        Probabilities and ESO parameters.
+        Probabilities p_i and ESO parameters v_i.
     lam : float
     gamma : float or ndarray of shape (n,)
-        gamma_i; 0 gives theta = 0 (no promise), infinite (weight 0) leaves p_i as the only limit.
+        gamma_i. With gamma_i = 0, a loss that is not smooth, theta is 0 and the rate promises
+        nothing. An infinite gamma_i, that of weight 0, leaves p_i as the only limit.
     n : int
 
     Examples
@@ -28,9 +29,9 @@ def theta(p: Array, v: Array, lam: float, gamma: Array | float, n: int) -> float
 
 
 def leading_term(p: Array, v: Array, lam: float, gamma: Array | float, n: int) -> float:
-    """max_i (1/p_i + v_i / (p_i lam gamma_i n)), the factor of the log in [eq:complexity-intro].
+    """max_i (1/p_i + v_i / (p_i lam gamma_i n)), the factor of log in [eq:complexity-intro].
 
-    For the sampling of a plan this is T(tau) or T(c, tau) of the data at hand [a-Tctau].
+    With p and v of a plan this is T(tau) or T(c, tau) for the data of the problem [a-Tctau].
     """
     checks.positive("lam", lam, "The theory needs a strongly convex problem.")
     return float(np.max(condition_numbers(v, lam, gamma, n) / p))

@@ -1,4 +1,4 @@
-"""Average sparsity: one number that stands for all omega_j, defined implicitly by the paper."""
+"""Average sparsity: one number in place of all omega_j, which the paper defines implicitly."""
 
 import numpy as np
 
@@ -8,11 +8,11 @@ from quartz.data import Blocks
 
 
 def omega_tilde(data: Blocks, tau: int, gamma: Floats = 1.0) -> float:
-    """The average sparsity of [a-Tgeqtaunice2xxx], in [1, n].
+    """The average sparsity omega_tilde of [a-Tgeqtaunice2xxx], in [1, n].
 
-    Solves max_i lambda_max(sum_j (1 + (omega_j - 1) b) A_ji' A_ji)
-    = (1 + (omega_tilde - 1) b) max_i lambda_max(A_i' A_i) with b = (tau - 1) / (n - 1). With
-    `gamma` per example both sides are divided by gamma_i inside the maximum.
+    It solves max_i lambda_max(sum_j (1 + (omega_j - 1) b) A_ji' A_ji)
+    = (1 + (omega_tilde - 1) b) max_i lambda_max(A_i' A_i) with b = (tau - 1) / (n - 1). Inside
+    the maximum both sides are divided by gamma_i.
     """
     checks.count("n", data.n, 2, None, "With one example there is nothing to average.")
     checks.count("tau", tau, 2, data.n, "With tau = 1 any number would do.")
@@ -20,7 +20,7 @@ def omega_tilde(data: Blocks, tau: int, gamma: Floats = 1.0) -> float:
 
 
 def omega_hat(data: Blocks, nodes: int, tau: int, gamma: Floats = 1.0) -> float:
-    """The average sparsity of [eq:s98s98hsdjj] for c = `nodes`, with b = (tau - 1) / (n/c - 1)."""
+    """The average sparsity of [eq:s98s98hsdjj], with b = (tau - 1) / (n/c - 1) and c = `nodes`."""
     checks.count("nodes", nodes, 1, data.n // 2, "Each node needs two examples or more.")
     checks.count("tau", tau, 2, data.n // nodes, "With tau = 1 any number would do.")
     return _average(data, (tau - 1) / (data.n / nodes - 1), gamma)

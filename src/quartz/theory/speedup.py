@@ -1,9 +1,9 @@
 """Mini-batch and distributed Quartz: leading terms, speedup factors and the lemmas behind them.
 
 omega is the average sparsity (omega-tilde or omega-hat) in [1, n]. `norms` are
-lambda_max(A_i' A_i); they and `gamma` may be given per example, and count through
-max_i norms_i / gamma_i. The functions of the nice sampling take arrays of tau, lam and omega too,
-so that they can be plotted.
+lambda_max(A_i' A_i). Both `norms` and `gamma` may be given for each example, and only
+max_i norms_i / gamma_i matters. The functions of the nice sampling also take arrays of tau, lam and
+omega, so that they can be plotted.
 """
 
 import numpy as np
@@ -32,7 +32,7 @@ def nice_speedup(
 
 
 def nice_speedup_bounds(n: int, tau: Floats, omega: Floats) -> tuple[Floats, Floats]:
-    """The two lower bounds on the speedup for tau <= 2 + lam gamma n, larger first [a-Twn]."""
+    """The two lower bounds on the speedup for tau <= 2 + lam gamma n, the larger first [a-Twn]."""
     return tau / (1 + (omega - 1) / max(n - 1, 1)), tau / 2
 
 
@@ -48,8 +48,8 @@ def distributed_leading_term(
 ) -> float:
     """T(c, tau) for rows of equal sparsity [a-Tctau].
 
-    `active` is omega', the number of parts that share a row; by default as many as can be,
-    min(c, omega).
+    `active` is omega', the number of parts that share a row. By default it is the largest possible
+    number, min(c, omega).
     """
     _check_range("nodes", nodes, 1, n)
     _check_range("tau", tau, 1, n / nodes)
@@ -61,9 +61,9 @@ def distributed_leading_term(
 def distributed_leading_bound(
     n: int, nodes: float, tau: float, lam: float, gamma: Floats, omega: float, norms: Floats = 1.0
 ) -> float:
-    """The bound on T(c, tau) in which the partition no longer appears [eq:s98s98hsdjj].
+    """The bound on T(c, tau) that does not depend on the partition [eq:s98s98hsdjj].
 
-    For tau >= 2 and n / c >= 2.
+    It holds for tau >= 2 and n / c >= 2.
     """
     _check_range("nodes", nodes, 1, n / 2)
     _check_range("tau", tau, 2, n / nodes)
@@ -81,13 +81,13 @@ def distributed_speedup(
     active: float | None = None,
     norms: Floats = 1.0,
 ) -> float:
-    """T(1, 1) / T(c, tau), section [sec:distr-speedup]."""
+    """T(1, 1) / T(c, tau) of section [sec:distr-speedup]."""
     serial = distributed_leading_term(n, 1, 1, lam, gamma, omega, norms=norms)
     return serial / distributed_leading_term(n, nodes, tau, lam, gamma, omega, active, norms)
 
 
 def overlap_inequalities(omega: Floats, tau: Floats, n: int) -> tuple[Floats, ...]:
-    """The four expressions of [lem:inequalities], which increase for omega, tau in [1, n]."""
+    """The expressions of [lem:inequalities], each at most the next for omega, tau in [1, n]."""
     overlap, product = _overlap(omega, tau, n), omega * tau / n
     return overlap, product, 1 + overlap, 1 + product
 
@@ -95,10 +95,10 @@ def overlap_inequalities(omega: Floats, tau: Floats, n: int) -> tuple[Floats, ..
 def partition_effect(
     omega: Floats, active: Floats, n: int, nodes: float, tau: float
 ) -> tuple[Floats, Floats]:
-    """The two sides of [l-Hy2beta1beta2], left at most right for n / c >= 2 and tau >= 2.
+    """The two sides of [l-Hy2beta1beta2]: left <= right for n / c >= 2 and tau >= 2.
 
-    The left one is what the partition adds to the row weight, the right one 1 / (tau - 1) of the
-    rest.
+    The left side is what the partition adds to the row weight, and the right side is 1 / (tau - 1)
+    times the rest of the row weight.
     """
     _check_range("nodes", nodes, 1, n / 2)
     owned = n / nodes

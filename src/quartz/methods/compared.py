@@ -1,4 +1,4 @@
-"""What the compared methods share."""
+"""What the methods that Quartz is compared with have in common."""
 
 import numpy as np
 
@@ -14,14 +14,14 @@ from quartz.samplings import IndexSets, Nice, Recipe, Sampling
 
 
 def dual_steps(problem: Problem, sampling: Recipe, rng: np.random.Generator) -> SampledSteps:
-    """Option I with w = z: what SDCA does, for any sampling."""
+    """The steps of SDCA for any sampling, which are Option I with w = z."""
     require_step(problem, "SDCA", "use ASDCA or SAGA")
     plan = Plan.of(problem, sampling, option=1, primal_step_factor=np.inf)
     return SampledSteps(plan, rng, "compiled", "conjugate")
 
 
 class WithStepSizes(Sampling, proven=True):
-    """The sets of another sampling, with v as a method's source has it."""
+    """The sets of another sampling, with the v that the source of a method prescribes."""
 
     def __init__(self, sampling: Sampling, v: Array) -> None:
         self.probabilities, self.max_size = sampling.probabilities, sampling.max_size
@@ -32,24 +32,33 @@ class WithStepSizes(Sampling, proven=True):
         return self._sampling.draw(rng, k)
 
     def eso(self, data: Blocks) -> Array:
-        """v as given."""
+        """The given v."""
         return self._v
 
 
 class MiniBatchSteps(Steps):
-    """Steps over uniformly random mini-batches, about a pass at a time.
+    """Steps over uniformly random mini-batches; one call does about a pass of them.
 
-    A method of its own writes `_run`, which does one iteration for each set and leaves w, alpha and
-    abar of the state up to date.
+    A method writes `_run`, which does one iteration for each set and leaves w, the dual variables
+    and abar of the state up to date.
 
     Parameters
     ----------
     name : str
-        Of the method, for messages.
+        Name of the method, for error messages.
     problem : Problem
-        With a smooth loss and m = 1.
+        It has a smooth loss and m = 1.
     batch_size : int
     rng : numpy.random.Generator
+
+    Attributes
+    ----------
+    gamma : float
+        The smallest gamma_i.
+    largest_norm : float
+        R^2, the largest ||A_i||^2; 1 if all examples are empty, where any number will do.
+    largest_ratio : float
+        The largest ||A_i||^2 / gamma_i; likewise 1 if all examples are empty.
     """
 
     def __init__(
@@ -68,12 +77,12 @@ class MiniBatchSteps(Steps):
         self._view, self._weights = problem.data.kernel_view(), problem.losses.weights_or_ones
         self.batch_size = batch_size
         self.gamma = float(problem.gammas.min())
-        norms = problem.data.squared_norms()
-        self.largest_norm = float(norms.max()) or 1.0  # R^2; any will do if all examples are empty
+        norms = problem.data.norms
+        self.largest_norm = float(norms.max()) or 1.0
         self.largest_ratio = float(np.max(norms / problem.gammas)) or 1.0
 
     def advance(self, state: State, wanted: float, target: float) -> None:
-        """Do iterations of about one pass together."""
+        """Do the iterations of about one pass."""
         sets = self._sampling.draw(self._rng, self._sets)
         self._run(state, sets)
         state.iteration += len(sets)
@@ -84,5 +93,5 @@ class MiniBatchSteps(Steps):
 
     @property
     def condition(self) -> float:
-        """R^2 / (lam gamma), the condition number in the bounds."""
+        """R^2 / (lam gamma), the condition number in the methods' bounds."""
         return self.largest_norm / (self.problem.lam * self.gamma)

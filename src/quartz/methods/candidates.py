@@ -1,0 +1,288 @@
+"""The candidates of the automatic choice: what each applies to, what it costs, when it hands over.
+
+A candidate wraps the steps of one method. The policy (:mod:`quartz.methods.automatic`) keeps the
+current one advancing, and asks it after each advance whether to go on. To add a method to the
+choice, write its candidate here and name it in `CANDIDATES`.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from quartz import costs
+from quartz.certificate import certify
+from quartz.methods import newton
+from quartz.methods.accelerated import accelerate
+from quartz.methods.newton import NewtonSteps
+from quartz.methods.state import Saved, State
+from quartz.methods.steps import Epochs, Steps
+from quartz.regularizers.base import abilities
+
+# Passes, unless it says otherwise. All were chosen on the cells of docs/benchmarks-acceleration.md.
+
+# How long to watch a method before its rate counts
+PROBE = 3.0  # window over which the rate of plain epochs is measured
+TRIAL = 20.0  # window for acceleration, and the passes after which it must look promising
+# When a change pays
+NOT_WORTH_A_CHANGE = 6.0  # remaining passes up to which nothing is changed
+TOO_MANY, TOO_MANY_NOT_SMOOTH = 60.0, 200.0  # remaining passes after a trial: not promising
+MOST_FIRST_NEWTON_PASSES = 60.0  # cost of the Newton step that least squares may begin with
+MOST_NEWTON_STEPS = 40  # steps after which Newton's method is given up
+# While acceleration pauses and plain epochs are tried in its place
+TRIED_SHARE, TRIED_SHARE_NOT_SMOOTH = 0.1, 0.3  # passes to try, as a share of the accelerated ones
+ABOUT_TO_REGAIN = 1.5  # passes within which its gap would be regained: then the trial goes on
+PATIENCE = 4.0  # factor: of the wait after an attempt that did not pay, of the trial if it did
+
+
+class Situation(NamedTuple):
+    """What is known after an advance."""
+
+    passes: float
+    estimate: float  # of the gap
+    rate: float | None  # fall of log(estimate) in a pass
+    remaining: float  # passes to the target at that rate; infinite if it is not known
+
+
+class Choice(Protocol):
+    """What a candidate sees of the policy."""
+
+    plain: "Plain"
+    others: "list[Candidate]"
+
+    def turn_to(
+        self, candidate: "Candidate", state: State, passes: float, w_is_stale: bool = False
+    ) -> None:
+        """Make a candidate the current one."""
+
+    def drop(self, candidate: "Candidate") -> None:
+        """Never choose a candidate again."""
+
+
+class Candidate(ABC):
+    """A method that the choice may take. Costs are in passes of plain epochs.
+
+    Attributes
+    ----------
+    steps : Steps
+    window : float
+        Passes over which its rate is measured.
+    is_second_order : bool
+        Whether it is more than epochs and their acceleration.
+    """
+
+    steps: Steps
+    window: float = PROBE
+    is_second_order: bool = False
+
+    def applies(self) -> bool:
+        """Whether it can solve the problem at all."""
+        return True
+
+    def may_come_first(self) -> bool:
+        """Whether an ill-conditioned problem should begin with it."""
+        return True
+
+    @abstractmethod
+    def pays(self, remaining: float, passes: float) -> bool:
+        """Whether to turn to it from plain epochs, which would take `remaining` passes more."""
+
+    def beats(self, remaining: float) -> bool:
+        """Whether it would take less than `remaining` passes, from any point near the solution."""
+        return False
+
+    @abstractmethod
+    def begin(self, state: State, passes: float, w_is_stale: bool) -> None:
+        """Go on from a state."""
+
+    def advance(self, state: State, wanted: float, target: float) -> float:
+        """Advance; return the estimate of the gap."""
+        estimate = self.steps.advance(state, wanted, target)
+        assert estimate is not None
+        return estimate
+
+    @abstractmethod
+    def decide(self, choice: Choice, state: State, now: Situation) -> None:
+        """Go on, or turn to another candidate."""
+
+    def is_paused(self) -> bool:
+        """Whether it waits for the plain epochs that are tried in its place."""
+        return False
+
+    def judge(self, choice: Choice, state: State, now: Situation) -> None:
+        """While it is paused: whether to resume."""
+        raise NotImplementedError
+
+
+class Plain(Candidate):
+    """Plain epochs."""
+
+    steps: Epochs
+
+    def __init__(self, epochs: Epochs) -> None:
+        self.steps = epochs
+        self.began = 0.0
+
+    def pays(self, remaining: float, passes: float) -> bool:
+        return False
+
+    def begin(self, state: State, passes: float, w_is_stale: bool) -> None:
+        self.began = passes
+
+    def advance(self, state: State, wanted: float, target: float) -> float:
+        return self.steps.run(state, wanted, passes=1.0)
+
+    def decide(self, choice: Choice, state: State, now: Situation) -> None:
+        paused = next((other for other in choice.others if other.is_paused()), None)
+        if paused is not None:
+            paused.judge(choice, state, now)
+        elif np.isfinite(now.remaining):
+            paying = (other for other in choice.others if other.pays(now.remaining, now.passes))
+            better = next(paying, None)
+            if better is not None:
+                choice.turn_to(better, state, now.passes, w_is_stale=True)
+
+
+class Newtons(Candidate):
+    """Newton steps, which are given up for good where they fail."""
+
+    is_second_order = True
+
+    def __init__(self, epochs: Epochs) -> None:
+        problem = epochs.problem
+        self._problem = problem
+        self._cost = np.inf
+        if newton.applies(problem):
+            can = problem.losses.abilities
+            iterated = can.quick_step is not can.step
+            self._cost = costs.newton_passes(problem.data, can.quadratic, iterated)
+        self._first_iteration = 0
+
+    def applies(self) -> bool:
+        return self._cost < np.inf
+
+    def may_come_first(self) -> bool:
+        """Only where one step solves the problem."""
+        quadratic = self._problem.losses.abilities.quadratic
+        return quadratic and self._cost < MOST_FIRST_NEWTON_PASSES
+
+    def pays(self, remaining: float, passes: float) -> bool:
+        """Whether they are cheaper than plain and than accelerated epochs."""
+        return self._cost < min(remaining, costs.accelerated_passes(remaining))
+
+    def beats(self, remaining: float) -> bool:
+        return self._cost < remaining
+
+    def begin(self, state: State, passes: float, w_is_stale: bool) -> None:
+        if w_is_stale:
+            state.w = self._problem.conjugate_point(state.abar).copy()
+        self.steps = NewtonSteps(self._problem)
+        self._first_iteration = state.iteration
+
+    def decide(self, choice: Choice, state: State, now: Situation) -> None:
+        steps = state.iteration - self._first_iteration
+        if now.estimate == np.inf or steps > MOST_NEWTON_STEPS:
+            choice.drop(self)
+            choice.turn_to(choice.plain, state, now.passes)
+
+
+class Acceleration(Candidate):
+    """Accelerated epochs, which pause for a trial of plain ones where they seem slow."""
+
+    window = TRIAL
+
+    def __init__(self, epochs: Epochs) -> None:
+        self._epochs, self._problem = epochs, epochs.problem
+        smooth = self._problem.losses.abilities.smooth
+        self._too_many = TOO_MANY if smooth else TOO_MANY_NOT_SMOOTH
+        self._share = TRIED_SHARE if smooth else TRIED_SHARE_NOT_SMOOTH
+        self._began = 0.0  # passes
+        self._not_before = 0.0  # passes at which it may be tried again
+        self._wait, self._trial = 0.0, TRIAL
+        self._before: Saved | None = None  # where plain epochs were when it began or resumed
+        self._dual_before: float | None = None  # the dual value there, found when it is needed
+        self._paused: _Paused | None = None
+
+    def applies(self) -> bool:
+        return abilities(self._problem.regularizer).weakened is not None
+
+    def pays(self, remaining: float, passes: float) -> bool:
+        return remaining > NOT_WORTH_A_CHANGE and passes >= self._not_before
+
+    def begin(self, state: State, passes: float, w_is_stale: bool) -> None:
+        self._before, self._dual_before = state.saved(), None
+        self._began = passes
+        if self._paused is None:
+            self.steps = accelerate(self._epochs)
+        else:  # it resumes where it stood
+            state.restore(self._paused.point)
+            self._epochs.reactivate()
+            self._paused = None
+
+    def decide(self, choice: Choice, state: State, now: Situation) -> None:
+        if now.rate is not None:
+            better = next((other for other in choice.others if other.beats(now.remaining)), None)
+            if better is not None:
+                choice.turn_to(better, state, now.passes)
+                return
+        if now.passes - self._began >= self._trial and now.remaining > self._too_many:
+            most = state.most_visited / self._problem.n
+            if now.passes + PROBE < most:  # a run should not end within a trial
+                self._paused = _Paused(state.saved(), now.estimate, now.passes - self._began)
+                choice.turn_to(choice.plain, state, now.passes)
+
+    def is_paused(self) -> bool:
+        return self._paused is not None
+
+    def judge(self, choice: Choice, state: State, now: Situation) -> None:
+        """Whether plain passes have regained the gap of acceleration, or it has lost dual value.
+
+        Plain epochs never decrease that, while the gap jumps with rows of very different norms.
+        """
+        paused, before = self._paused, self._before
+        assert paused is not None
+        assert before is not None
+        if self._dual_before is None:
+            self._dual_before = self._dual(before, abar_is_known=False)
+        lost = self._dual(state) < self._dual_before
+        tried = max(PROBE, self._share * paused.passes)
+        distance = np.log(now.estimate) - np.log(paused.estimate)
+        soon = now.remaining <= NOT_WORTH_A_CHANGE or distance <= ABOUT_TO_REGAIN * (
+            now.rate or 0.0
+        )
+        over = now.passes - choice.plain.began >= tried and not soon
+        if now.estimate <= paused.estimate or (over and lost):
+            self._paused = None
+            if lost:
+                state.duals[:], state.carried[:] = before.duals, before.carried
+                state.abar[:] = self._problem.abar(state.duals)
+                self._epochs.reactivate()
+            self._trial, self._wait = TRIAL, max(TRIAL, PATIENCE * self._wait)
+            self._not_before = now.passes + self._wait
+        elif over:
+            self._wait /= 2
+            self._trial *= PATIENCE
+            choice.turn_to(self, state, now.passes)
+
+    def _dual(self, state: State | Saved, abar_is_known: bool = True) -> float:
+        problem, abar = self._problem, state.abar if abar_is_known else None
+        if problem.intercept.repairs_duals:
+            near = certify(
+                problem, state.duals, primal="conjugate", carried=state.carried, abar=abar
+            )
+            return near.dual_value
+        known = problem.abar(state.duals) if abar is None else abar
+        return problem.dual_at(state.duals, known)
+
+
+class _Paused(NamedTuple):
+    """Where acceleration stands while plain passes are tried."""
+
+    point: Saved
+    estimate: float
+    passes: float  # that it took
+
+
+CANDIDATES: Sequence[type[Newtons] | type[Acceleration]] = (Newtons, Acceleration)
+"""Those that may follow plain epochs; where several pay, the first one is taken."""
