@@ -37,7 +37,7 @@ clean:
 
 # Peers that cannot be installed here are left out, and the benchmark says so.
 .venv/bench: $(INSTALLED)
-	for peer in liblinear-official cyanure snapml sklearn-contrib-lightning; do \
+	for peer in liblinear-official cyanure snapml; do \
 	  $(BIN)/python -m pip install --quiet --disable-pip-version-check $$peer || true; done
 	touch $@
 

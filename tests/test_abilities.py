@@ -124,6 +124,22 @@ def test_a_path_begins_where_that_of_the_named_penalty_does(ratio):
     np.testing.assert_allclose(group.alphas, alphas * (1 - ratio))
 
 
+@pytest.mark.parametrize("fit_intercept", [True, "penalized"])
+def test_groups_as_an_object_couple_the_targets_that_they_fit(fit_intercept):
+    X, y = load_diabetes(return_X_y=True)
+    targets, groups = np.column_stack([y, -y]) / 100, np.arange(10) // 2
+    common = {"alpha": 1e-3, "fit_intercept": fit_intercept, "random_state": 0, "tol": 1e-8}
+    named = QuartzRegressor(penalty="group", groups=groups, l1_ratio=0.5, **common)
+    labels = np.append(groups, [5] * (fit_intercept == "penalized")).astype(int)
+    g = regularizers.GroupL2(np.repeat(labels, 2))
+    coupled = QuartzRegressor(penalty=g, **common | {"alpha": 5e-4})
+    assert len(coupled.training(X, targets).problems) == 1
+    scale = np.abs(named.fit(X, targets).coef_).max()
+    np.testing.assert_allclose(coupled.fit(X, targets).coef_, named.coef_, atol=1e-3 * scale)
+    single = QuartzRegressor(penalty=regularizers.GroupL2(labels), **common)
+    assert len(single.training(X, targets).problems) == 2
+
+
 @pytest.mark.parametrize("fit_intercept", [True, False, "penalized"])
 def test_the_loss_of_contributing_works_in_the_estimators(fit_intercept):
     X, y = load_diabetes(return_X_y=True)

@@ -19,6 +19,7 @@ from quartz import (
     samplings,
     solve,
 )
+from quartz.run import StoppingRule
 
 METHODS = [None, methods.Permuted(), methods.Accelerated(), samplings.Nice(4), methods.Newton()]
 
@@ -50,12 +51,49 @@ def test_rules_end_a_run_by_certificates(problem, method):
 def test_a_condition_that_never_holds(problem):
     found = solve(problem, tol=When(lambda certificate: False), max_passes=20)
     assert found.status is Status.PASS_LIMIT
-    assert "your condition" in found.message
+    assert "your condition does not hold at a relative gap of" in found.message
     missed = solve(problem, samplings.Uniform(), tol=AbsoluteGap(1e-9), max_passes=2)
     assert "more passes are needed" in missed.message
     for tol in (-1.0, np.nan):
         with pytest.raises(ValueError, match="tol must be"):
             solve(problem, tol=AbsoluteGap(tol))
+
+
+class Stalled(StoppingRule):
+    """The dual value has not risen for some certificates: a rule with a memory."""
+
+    def __init__(self, patience):
+        self.patience, self.values = patience, []
+
+    def begin(self):
+        return Stalled(self.patience)
+
+    def gap(self, primal_value):
+        return 0.0
+
+    def is_met(self, certificate):
+        self.values.append(certificate.dual_value)
+        recent, before = self.values[-self.patience :], self.values[: -self.patience]
+        return bool(before) and max(recent) <= max(before)
+
+    def verdict(self, certificate, met):
+        return "the dual value has stalled" if met else "the dual value still rises"
+
+
+@pytest.mark.parametrize("method", [*METHODS, methods.SAGA()], ids=repr)
+def test_a_rule_with_a_memory_sees_each_certificate_once(method):
+    X, y = data.make_classification(100, 10, density=0.5, seed=1)
+    problem, rule = Problem(X, y, losses.Logistic(), lam=0.1), Stalled(5)
+    first, again = (
+        solve(problem, method, tol=rule, max_passes=2000, passes_per_check=1) for _ in range(2)
+    )
+    assert first.converged
+    assert rule.values == []
+    values = first.trace.dual_values
+    assert max(values[-5:]) <= max(values[:-5])
+    assert len(values) == 6 or max(values[-6:-1]) > max(values[:-6])
+    assert again.trace.gaps == first.trace.gaps
+    assert first.message.startswith("Converged: the dual value has stalled, certified")
 
 
 @pytest.mark.parametrize("intercept", [None, "penalized", "free"])

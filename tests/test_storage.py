@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from quartz import Problem, certify, data, losses, methods, regularizers, samplings, solve
+from quartz import (
+    Problem,
+    QuartzClassifier,
+    certify,
+    data,
+    losses,
+    methods,
+    regularizers,
+    samplings,
+    solve,
+)
 
 
 class TwoParts(data.Storage):
@@ -107,6 +117,12 @@ def test_several_targets_become_outputs():
     found = solve(Problem(parts, targets, losses.Squared(), 0.1, intercept="free"), tol=1e-9)
     assert found.coef.shape == (30, 2)
     assert found.intercept.shape == (2,)
+
+
+def test_estimators_say_what_to_do_with_a_storage():
+    _, parts, y = both()
+    with pytest.raises(TypeError, match=r"got TwoParts\. Solve it with quartz\.solve"):
+        QuartzClassifier().fit(parts, y)
 
 
 def test_a_part_may_be_in_float32():

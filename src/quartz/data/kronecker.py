@@ -9,7 +9,7 @@ from quartz.arrays import Array, Floats, IntArray
 from quartz.data.blocks import Blocks, as_storage
 from quartz.data.storage import Matrix, MatrixLike
 from quartz.kernels.placeholder import Opaque, Parts, Position
-from quartz.kernels.rows import add_offset, column, offset, row_start, value
+from quartz.kernels.rows import add_intercept_part, column, intercept_part, row_start, value
 from quartz.kernels.vectors import add_to, coordinate
 
 
@@ -83,7 +83,7 @@ class KroneckerBlocks(Blocks):
 def _dot(rows: Opaque, i: Position, vectors: Opaque, scale: float, g: Opaque, out: Array) -> None:
     start, stop = row_start(rows, i), row_start(rows, i + np.uint64(1))
     for output in range(out.size):
-        out[output] = offset(rows, i, np.uint64(output), vectors, scale, g)
+        out[output] = intercept_part(rows, i, np.uint64(output), vectors, scale, g)
     for k in range(start, stop):
         first = column(rows, k, start) * np.uint64(out.size)
         for output in range(out.size):
@@ -99,7 +99,7 @@ def _add(rows: Opaque, i: Position, delta: Array, vectors: Opaque, scale: float,
             change = value(rows, k) * delta[output]
             add_to(vectors, first + np.uint64(output), change, scale, g)
     for output in range(delta.size):
-        add_offset(rows, i, np.uint64(output), delta[output], vectors, scale, g)
+        add_intercept_part(rows, i, np.uint64(output), delta[output], vectors, scale, g)
 
 
 BLOCK_PARTS: Parts = {"block_dot": _dot, "block_add": _add}

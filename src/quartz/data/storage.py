@@ -32,9 +32,11 @@ class Storage(ABC):
     rows : NamedTuple
         The arrays that a kernel reads.
     parts : dict
-        Plain functions that read them, by the names of the placeholders in
-        :mod:`quartz.kernels.rows`: ``row_start(rows, i)``, ``column(rows, k, start)``,
-        ``value(rows, k)`` and, where prefetching pays, ``prefetch_row(rows, i)``.
+        Plain functions that Numba can compile, by the names of the placeholders in
+        :mod:`quartz.kernels.rows`. Entries are numbered 0, 1, ... through the whole matrix:
+        ``row_start(rows, i)`` is the number of the first entry of row i, also for i = n;
+        ``column(rows, k, start)`` and ``value(rows, k)`` are of entry k, whose row begins at
+        `start`; ``prefetch_row(rows, i)`` is optional. All numbers are np.uint64.
     """
 
     shape: tuple[int, int]

@@ -18,6 +18,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from quartz import checks
 from quartz.arrays import AnyArray, Array, Floats, IntArray
 from quartz.certificate import Certificate
+from quartz.data import Blocks, Storage
 from quartz.estimators.callbacks import CallbackSupportMixin, Task, fit_task
 from quartz.estimators.names import (
     AccelerationName,
@@ -112,6 +113,11 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
 
     def validated(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None) -> Validated:
         """X in a form that the solver reads without a copy, y, and the weights or None."""
+        if isinstance(X, Storage | Blocks):
+            raise TypeError(
+                f"Estimators take matrices and frames, got {type(X).__name__}. Solve it with "
+                "quartz.solve(quartz.Problem(X, y, loss, lam))."
+            )
         rows, targets = validate_data(
             self, X, y, accept_sparse="csr", dtype=TYPES, order="C", **self._targets
         )

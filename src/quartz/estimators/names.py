@@ -16,7 +16,7 @@ from quartz.arrays import IntArray
 from quartz.intercept import InterceptName
 from quartz.losses.base import Loss
 from quartz.methods import Accelerated, Automatic, Method, Permuted
-from quartz.regularizers.base import Regularizer
+from quartz.regularizers.base import Regularizer, abilities
 from quartz.samplings import Recipe
 
 # What users pass
@@ -105,17 +105,14 @@ def loss_of(loss: LossLike, known: dict[str, Callable[..., Loss]], **parameters:
 
 def method_of(sampling: SamplingLike, acceleration: AccelerationName) -> Method | Recipe:
     """The method that the parameters `sampling` and `acceleration` stand for."""
-    inner: Method | Recipe | None
-    if isinstance(sampling, str):
-        _check_name("sampling", sampling, SAMPLINGS)
-        inner = SAMPLINGS[sampling]
-    else:
-        inner = sampling
     if acceleration not in ACCELERATION:
         raise ValueError(f'acceleration must be "auto", "on" or "off", got {acceleration!r}.')
-    if isinstance(inner, Method) and not isinstance(inner, Permuted):
-        return inner  # other methods decide about acceleration themselves
-    return ACCELERATION[acceleration](inner)
+    if isinstance(sampling, Method):
+        return sampling  # a method decides about acceleration itself
+    if not isinstance(sampling, str):
+        return ACCELERATION[acceleration](sampling)
+    _check_name("sampling", sampling, SAMPLINGS)
+    return ACCELERATION[acceleration](SAMPLINGS[sampling])
 
 
 def intercept_of(fit_intercept: FitIntercept) -> InterceptName | None:
@@ -129,9 +126,14 @@ def intercept_of(fit_intercept: FitIntercept) -> InterceptName | None:
     )
 
 
-def couples_outputs(penalty: PenaltyLike) -> bool:
-    """Whether terms of the penalty contain coefficients of several outputs."""
-    return isinstance(penalty, str) and penalty == "group"
+def couples_outputs(penalty: PenaltyLike, coordinates: int, outputs: int) -> bool:
+    """Whether terms of the penalty contain coefficients of several outputs.
+
+    Groups by name always do; a regularizer does if it fits the `coordinates` of all outputs.
+    """
+    if isinstance(penalty, str):
+        return penalty == "group"
+    return abilities(penalty).length == coordinates * outputs
 
 
 def penalty_of(

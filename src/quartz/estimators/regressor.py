@@ -31,6 +31,7 @@ from quartz.estimators.training import (
     Training,
     stacked_coefficients,
 )
+from quartz.intercept import penalized_columns
 from quartz.losses.base import abilities
 from quartz.problem import Problem
 
@@ -213,7 +214,10 @@ class QuartzRegressor(MultiOutputMixin, RegressorMixin, LinearModel):  # type: i
         several = y.ndim == 2
         targets = y.astype(np.float64, copy=False).reshape(len(y), -1)
         outputs = targets.shape[1]
-        together = outputs > 1 and (abilities(loss).vector or couples_outputs(self.penalty))
+        coordinates = X.shape[1] + penalized_columns(self._intercept())
+        together = outputs > 1 and (
+            abilities(loss).vector or couples_outputs(self.penalty, coordinates, outputs)
+        )
         if alpha is None:
             alpha = self._alpha(len(y) if weights is None else weights.sum())
         penalty = self._penalty(X.shape[1], outputs if together else 1)

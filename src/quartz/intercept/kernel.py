@@ -136,7 +136,7 @@ def _prefetch(wrapped: FreeRows, i: Position) -> None:
     inner_prefetch_row(wrapped.rows, i)
 
 
-def _penalized_offset(
+def _penalized_part(
     wrapped: PenalizedRows,
     i: Position,
     output: Position,
@@ -159,13 +159,13 @@ def _add_penalized(
     add_to(vectors, wrapped.first + output, delta, scale, g)
 
 
-def _offset(
+def _uncentred_part(
     wrapped: FreeRows, i: Position, output: Position, vectors: Opaque, scale: float, g: Opaque
 ) -> float:
     return wrapped.constant * wrapped.moving[Z_B, output] + wrapped.moving[BETA, output]
 
 
-def _add_offset(
+def _add_uncentred(
     wrapped: FreeRows,
     i: Position,
     output: Position,
@@ -177,7 +177,7 @@ def _add_offset(
     wrapped.moving[Z_B, output] += wrapped.constant * delta
 
 
-def _centred_offset(
+def _centred_part(
     wrapped: FreeRows, i: Position, output: Position, vectors: Opaque, scale: float, g: Opaque
 ) -> float:
     moving = wrapped.moving
@@ -207,14 +207,14 @@ def _move_multiplier(wrapped: FreeRows) -> None:
         moving[BETA, output] += wrapped.constant * moving[Z_B, output]
 
 
-PENALIZED: Parts = {"offset": _penalized_offset, "add_offset": _add_penalized}
+PENALIZED: Parts = {"intercept_part": _penalized_part, "add_intercept_part": _add_penalized}
 UNCENTRED: Parts = {
-    "offset": _offset,
-    "add_offset": _add_offset,
+    "intercept_part": _uncentred_part,
+    "add_intercept_part": _add_uncentred,
     "end_epoch": _move_multiplier,
 }
 CENTRED: Parts = {
-    "offset": _centred_offset,
-    "add_offset": _add_centred,
+    "intercept_part": _centred_part,
+    "add_intercept_part": _add_centred,
     "end_epoch": _move_multiplier,
 }

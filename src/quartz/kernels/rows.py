@@ -53,7 +53,7 @@ def block_add(
 
 
 @placeholder
-def offset(
+def intercept_part(
     rows: Opaque, i: Position, output: Position, vectors: Opaque, scale: float, g: Opaque
 ) -> float:
     """Placeholder: what an intercept adds to an output of A_i' x; 0 without an intercept."""
@@ -61,7 +61,7 @@ def offset(
 
 
 @placeholder
-def add_offset(
+def add_intercept_part(
     rows: Opaque,
     i: Position,
     output: Position,
@@ -93,7 +93,7 @@ def dot(rows: Opaque, i: Position, vectors: Opaque, scale: float, g: Opaque) -> 
     while k < stop:
         a += value(rows, k) * coordinate(vectors, column(rows, k, start), scale, g)
         k += one
-    return (a + b) + (c + d) + offset(rows, i, np.uint64(0), vectors, scale, g)
+    return (a + b) + (c + d) + intercept_part(rows, i, np.uint64(0), vectors, scale, g)
 
 
 def add(rows: Opaque, i: Position, delta: float, vectors: Opaque, scale: float, g: Opaque) -> None:
@@ -103,4 +103,4 @@ def add(rows: Opaque, i: Position, delta: float, vectors: Opaque, scale: float, 
     while k < stop:
         add_to(vectors, column(rows, k, start), value(rows, k) * delta, scale, g)
         k += np.uint64(1)
-    add_offset(rows, i, np.uint64(0), delta, vectors, scale, g)
+    add_intercept_part(rows, i, np.uint64(0), delta, vectors, scale, g)

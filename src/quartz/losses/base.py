@@ -34,6 +34,9 @@ that is the multitask loss, with the same gamma.
 a = A_i' grad g*(abar). Equivalently alpha + Delta = -grad phi(b) at b = prox_{q phi}(a - q alpha).
 The new value is returned, not Delta, so that it can lie exactly on the boundary of the domain.
 
+A loss is a tuple, so that losses of different classes with equal fields compare equal: ask for
+their type where that matters.
+
 The functions may use NumPy, the fields of `self` and functions of their own module, but not call
 one another through `self`: then they can be compiled as they are.
 
@@ -98,8 +101,8 @@ class Abilities:
         Whether gamma > 0.
     step, quick_step : function or None
         Option I, called as ``step(loss, alpha, a, y, q)``; None for a vector loss without one.
-    numeric : bool
-        Whether the step is the numeric one.
+    step_iterates : bool
+        Whether a step takes several evaluations: the numeric one, or one with a `quick_step`.
     curvature : function or None
         Called as ``curvature(loss, a, y)``.
     probabilities : function or None
@@ -111,7 +114,7 @@ class Abilities:
     smooth: bool
     step: Step | None
     quick_step: Step | None
-    numeric: bool
+    step_iterates: bool
     curvature: Callable[[Loss, Floats, Floats], Floats] | None
     probabilities: Callable[[Array], Array] | None
     quadratic: bool
@@ -130,7 +133,7 @@ def abilities(loss: Loss) -> Abilities:
         smooth=loss.gamma > 0,
         step=step,
         quick_step=getattr(kind, "quick_step", step),
-        numeric=step is numeric_step,
+        step_iterates=step is numeric_step or hasattr(kind, "quick_step"),
         curvature=getattr(kind, "curvature", None),
         probabilities=getattr(loss, "probabilities", None),
         quadratic=bool(getattr(loss, "quadratic", False)),

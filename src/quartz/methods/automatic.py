@@ -3,15 +3,15 @@
 The policy goes over a list of candidates (:mod:`quartz.methods.candidates`). Each says whether it
 applies, what it would cost, how to go on from a state, and what to do after each advance:
 
-- `Plain` epochs, measured by how fast the estimate of the gap falls: from its rate follows how many
+- Plain epochs, measured by how fast the estimate of the gap falls: from its rate follows how many
   passes remain. Where these are many, another candidate takes over.
-- `Acceleration` is tried first where plain epochs are most likely slow, because n > d and
+- Acceleration is tried first where plain epochs are most likely slow, because n > d and
   v_i / (gamma_i n) is mostly many times lam. (With d >= n the rows may be nearly orthogonal, and
   then plain epochs are fast whatever the bound says.) Where it seems slow itself, it pauses for
   some plain passes. Unless they soon regain the gap that acceleration had, it resumes where it
   stood; if they do, or if it has lost dual value, plain epochs go on, and the next attempt waits
   longer.
-- `Newtons`, steps with a d x d matrix, take over where a count of operations
+- Newton steps, which need a d x d matrix, take over where a count of operations
   (:mod:`quartz.costs`) says that they are cheaper; they come first where one step solves the
   problem.
 
@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quartz.certificate import Certificate, PrimalPoint
-from quartz.methods.candidates import CANDIDATES, PROBE, Candidate, Plain, Situation
+from quartz.methods.candidates import CANDIDATES, PROBE, Candidate, PlainCandidate, Situation
 from quartz.methods.permuted import Permuted
 from quartz.methods.plan import Plan
 from quartz.methods.quartz import as_method
@@ -61,7 +61,7 @@ class Automatic(Method):
                 "Automatic needs option=1: it judges by the dual value, which Option II does not "
                 "always increase. Use option=1, or Accelerated."
             )
-        return AutomaticSteps(epochs, second_order=self.inner is None)
+        return AutomaticSteps(epochs, more_than_epochs=self.inner is None)
 
 
 class AutomaticSteps(Steps):
@@ -71,17 +71,17 @@ class AutomaticSteps(Steps):
     ----------
     epochs : Epochs
         The plain ones.
-    second_order : bool
-        Whether methods that need more than epochs, such as Newton's, may be taken.
+    more_than_epochs : bool
+        Whether candidates that replace the epochs, such as Newton steps, may be taken.
     """
 
-    def __init__(self, epochs: Epochs, second_order: bool) -> None:
+    def __init__(self, epochs: Epochs, more_than_epochs: bool) -> None:
         self.problem = epochs.problem
-        self.plain = Plain(epochs)
+        self.plain = PlainCandidate(epochs)
         self.others: list[Candidate] = []
         for kind in CANDIDATES:
             other = kind(epochs)
-            if other.applies() and (second_order or not other.is_second_order):
+            if other.applies() and (more_than_epochs or not other.replaces_epochs):
                 self.others.append(other)
         self.current: Candidate = self.plain
         self._pace = _Pace(PROBE)

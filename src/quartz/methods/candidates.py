@@ -6,7 +6,7 @@ choice, write its candidate here and name it in `CANDIDATES`.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -33,7 +33,9 @@ MOST_NEWTON_STEPS = 40  # steps after which Newton's method is given up
 # While acceleration pauses and plain epochs are tried in its place
 TRIED_SHARE, TRIED_SHARE_NOT_SMOOTH = 0.1, 0.3  # passes to try, as a share of the accelerated ones
 ABOUT_TO_REGAIN = 1.5  # passes within which its gap would be regained: then the trial goes on
-PATIENCE = 4.0  # factor: of the wait after an attempt that did not pay, of the trial if it did
+# Factor by which the wait grows after acceleration lost to plain epochs, and its next trial after
+# it won.
+PATIENCE = 4.0
 
 
 class Situation(NamedTuple):
@@ -48,7 +50,7 @@ class Situation(NamedTuple):
 class Choice(Protocol):
     """What a candidate sees of the policy."""
 
-    plain: "Plain"
+    plain: "PlainCandidate"
     others: "list[Candidate]"
 
     def turn_to(
@@ -68,13 +70,13 @@ class Candidate(ABC):
     steps : Steps
     window : float
         Passes over which its rate is measured.
-    is_second_order : bool
-        Whether it is more than epochs and their acceleration.
+    replaces_epochs : bool
+        Whether it replaces the epochs; then it is taken only if the user named no inner method.
     """
 
     steps: Steps
     window: float = PROBE
-    is_second_order: bool = False
+    replaces_epochs: bool = False
 
     def applies(self) -> bool:
         """Whether it can solve the problem at all."""
@@ -82,7 +84,7 @@ class Candidate(ABC):
 
     def may_come_first(self) -> bool:
         """Whether an ill-conditioned problem should begin with it."""
-        return True
+        return False
 
     @abstractmethod
     def pays(self, remaining: float, passes: float) -> bool:
@@ -115,7 +117,7 @@ class Candidate(ABC):
         raise NotImplementedError
 
 
-class Plain(Candidate):
+class PlainCandidate(Candidate):
     """Plain epochs."""
 
     steps: Epochs
@@ -144,10 +146,10 @@ class Plain(Candidate):
                 choice.turn_to(better, state, now.passes, w_is_stale=True)
 
 
-class Newtons(Candidate):
+class NewtonCandidate(Candidate):
     """Newton steps, which are given up for good where they fail."""
 
-    is_second_order = True
+    replaces_epochs = True
 
     def __init__(self, epochs: Epochs) -> None:
         problem = epochs.problem
@@ -155,8 +157,7 @@ class Newtons(Candidate):
         self._cost = np.inf
         if newton.applies(problem):
             can = problem.losses.abilities
-            iterated = can.quick_step is not can.step
-            self._cost = costs.newton_passes(problem.data, can.quadratic, iterated)
+            self._cost = costs.newton_passes(problem.data, can.quadratic, can.step_iterates)
         self._first_iteration = 0
 
     def applies(self) -> bool:
@@ -187,7 +188,7 @@ class Newtons(Candidate):
             choice.turn_to(choice.plain, state, now.passes)
 
 
-class Acceleration(Candidate):
+class AccelerationCandidate(Candidate):
     """Accelerated epochs, which pause for a trial of plain ones where they seem slow."""
 
     window = TRIAL
@@ -206,6 +207,9 @@ class Acceleration(Candidate):
 
     def applies(self) -> bool:
         return abilities(self._problem.regularizer).weakened is not None
+
+    def may_come_first(self) -> bool:
+        return True
 
     def pays(self, remaining: float, passes: float) -> bool:
         return remaining > NOT_WORTH_A_CHANGE and passes >= self._not_before
@@ -284,5 +288,5 @@ class _Paused(NamedTuple):
     passes: float  # that it took
 
 
-CANDIDATES: Sequence[type[Newtons] | type[Acceleration]] = (Newtons, Acceleration)
+CANDIDATES: Sequence[Callable[[Epochs], Candidate]] = (NewtonCandidate, AccelerationCandidate)
 """Those that may follow plain epochs; where several pay, the first one is taken."""

@@ -42,7 +42,8 @@ class State:
     ) -> "State":
         """(w^0, alpha^0), by default alpha^0 = 0 and w^0 = grad g*(abar^0).
 
-        If a certificate is the first to come, it brings abar: then that is left 0 where w is given.
+        `certified` says that the run certifies before its first step, which computes abar. If w is
+        given too, abar is left 0 here to save that pass.
         """
         zeros = np.zeros(problem.data.dual_shape)
         duals = zeros if duals is None else _feasible(problem, duals)

@@ -56,9 +56,10 @@ class Steps(ABC):
 
     @abstractmethod
     def advance(self, state: State, wanted: float, target: float) -> float | None:
-        """Advance by about a pass; return an estimate of the gap if there is one.
+        """Advance by about a pass; return an estimate of the gap, or None if there is none.
 
-        Return as soon as the estimate is `wanted`. The run will end when it is `target`.
+        Return as soon as the estimate is at most `wanted`, which triggers a certificate; where it
+        is at most `target`, that certificate should end the run. After None there is always one.
         """
 
     def refresh(self, state: State, certificate: Certificate) -> None:

@@ -8,11 +8,13 @@ Required
     conjugate(u)           g*(u) = sup_w <u, w> - g(w)
     conjugate_gradient(u)  grad g*(u), the maximizing w
 Optional
-    separable              True if g is a sum over coordinates (default False)
+    separable              True if g is a sum of the same function of each coordinate (default
+                           False); any other g costs O(d) a step
     quadratic              True if g = ||.||^2 / 2 (default False); for Newton steps and centred
                            rows
     weakened(t)            for 0 < t <= 1 the regularizer t h + ||.||^2 / 2, where
                            g = h + ||.||^2 / 2; acceleration needs it
+    length                 the length of w, if the parameters of g fix it (default None)
     vanishes_at(slope)     the least lam for which w = 0 is optimal, where `slope` is the gradient
                            of the mean loss at w = 0; paths begin there
     validate()             raises ValueError on bad parameters
@@ -55,6 +57,7 @@ class Abilities:
     separable: bool
     quadratic: bool
     weakened: Callable[[float], Regularizer] | None
+    length: int | None
     vanishes_at: Callable[[Array], float] | None
 
 
@@ -64,6 +67,7 @@ def abilities(regularizer: Regularizer) -> Abilities:
         separable=bool(getattr(regularizer, "separable", False)),
         quadratic=bool(getattr(regularizer, "quadratic", False)),
         weakened=getattr(regularizer, "weakened", None),
+        length=getattr(regularizer, "length", None),
         vanishes_at=getattr(regularizer, "vanishes_at", None),
     )
 

@@ -23,6 +23,11 @@ class GroupL2(NamedTuple):
     groups: IntArray
     mu: float = 1.0
 
+    @property
+    def length(self) -> int:
+        """One group number for each coordinate."""
+        return len(self.groups)
+
     def validate(self) -> None:
         """Check mu and groups."""
         checks.nonnegative("mu", self.mu, "It weighs the norms of the groups.")

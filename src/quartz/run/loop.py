@@ -99,7 +99,7 @@ class Loop:
             primal,
             state.carried,
             state.abar,
-            enough=self._rule.is_met,
+            enough=self._rule.gap_is_small,
         )
         self.trace.record(state.iteration, self._passes, self._budget.seconds, certificate)
         if first:

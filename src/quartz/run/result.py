@@ -147,16 +147,16 @@ def describe(
     With a plan that the theorem covers also what this promises.
     """
     passes = f"{trace.passes[-1]:.4g} passes"
-    reached = rule.measure(best)
+    verdict = rule.verdict(best, met=status is Status.CONVERGED)
     if status is Status.CONVERGED:
-        return f"Converged: {reached} <= {rule}, certified after {passes}."
+        return f"Converged: {verdict}, certified after {passes}."
     if status is Status.DIVERGED:
         return (
-            f"Diverged: the iterates overflowed after {passes}; the best pair has {reached}. "
+            f"Diverged: the iterates overflowed after {passes}; of the best pair, {verdict}. "
             "The ESO v of the sampling is too small for the data, the loss breaks its laws (try "
             "verify_eso and check_loss), or v / (lam n) overflows (scale X, or increase lam)."
         )
-    sentences = [f"Not converged ({status.value}): {reached} > {rule} after {passes}."]
+    sentences = [f"Not converged ({status.value}): {verdict} after {passes}."]
     missing = missing_decades(rule, best)
     if missing is not None:
         rate = trace.decay_per_pass()

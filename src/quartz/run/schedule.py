@@ -10,9 +10,8 @@ import numpy as np
 from quartz.certificate import Certificate
 from quartz.run.stopping import StoppingRule
 
-LEAST_SHARE = (
-    0.1  # of an estimate that may be true; it is made while the gap falls: mostly too high
-)
+# Estimates are mostly too high, because the gap falls while they are made.
+LEAST_SHARE = 0.1  # least share of an estimate that is believed to be the true gap
 LONGEST_WAIT = 32.0  # passes without a certificate, for callbacks and the record
 RETRY_SHARE = 0.25  # of the passes so far, after which a promise that failed is tested again
 
@@ -37,7 +36,7 @@ class Schedule:
         self._certified = False
         self._expected = objective or None  # 0 has no relative gaps
         self._estimate_then, self._passes_then = np.inf, 0.0  # at the last certificate
-        self._share = 1.0  # of the last estimate, which was the gap
+        self._share = 1.0  # certified gap over its estimate, at the last certificate
 
     @property
     def first_estimate(self) -> float | None:

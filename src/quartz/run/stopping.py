@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -13,25 +14,40 @@ from quartz.certificate import Certificate
 class StoppingRule(ABC):
     """Decides by certificates alone; a run also ends by its budget.
 
+    A rule about the gap gives `gap`. Any other rule overrides `is_met`, which is called once for
+    each certificate of a run, in order; one with a memory also overrides `begin`.
+
     Attributes
     ----------
     worth_a_look : float
-        A certificate is due whenever the estimate of the gap has fallen by this factor.
+        A certificate is due when the estimate of the gap has fallen to this share of its value at
+        the last certificate.
     """
 
     worth_a_look: float = 1e-3
 
-    @abstractmethod
-    def is_met(self, certificate: Certificate) -> bool:
-        """Whether the run has converged."""
+    def begin(self) -> Self:
+        """The rule for one run: itself, or a fresh copy if it remembers certificates."""
+        return self
 
     @abstractmethod
     def gap(self, primal_value: float) -> float:
-        """The gap at which that is so where P is known; 0 where it cannot be told."""
+        """The gap at which the rule is met, given P; methods aim at it.
+
+        0 if the rule is not about the gap.
+        """
+
+    def gap_is_small(self, certificate: Certificate) -> bool:
+        """Whether the gap of a certificate is at most `gap`."""
+        return certificate.gap <= self.gap(certificate.primal_value)
+
+    def is_met(self, certificate: Certificate) -> bool:
+        """Whether the run has converged."""
+        return self.gap_is_small(certificate)
 
     @abstractmethod
-    def measure(self, certificate: Certificate) -> str:
-        """What a certificate reaches, in words."""
+    def verdict(self, certificate: Certificate, met: bool) -> str:
+        """What a certificate reaches beside what the rule asks for, in words."""
 
 
 @dataclass(frozen=True)
@@ -43,17 +59,15 @@ class RelativeGap(StoppingRule):
     def __post_init__(self) -> None:
         checks.nonnegative("tol", self.tol, "It bounds the relative duality gap.")
 
-    def is_met(self, certificate: Certificate) -> bool:
-        return certificate.relative_gap <= self.tol
-
     def gap(self, primal_value: float) -> float:
         return self.tol * abs(primal_value)
 
-    def measure(self, certificate: Certificate) -> str:
-        return f"relative gap {certificate.relative_gap:.2e}"
+    def gap_is_small(self, certificate: Certificate) -> bool:
+        return certificate.relative_gap <= self.tol
 
-    def __str__(self) -> str:
-        return f"tol = {self.tol:g}"
+    def verdict(self, certificate: Certificate, met: bool) -> str:
+        sign = "<=" if met else ">"
+        return f"relative gap {certificate.relative_gap:.2e} {sign} tol = {self.tol:g}"
 
 
 @dataclass(frozen=True)
@@ -65,17 +79,11 @@ class AbsoluteGap(StoppingRule):
     def __post_init__(self) -> None:
         checks.nonnegative("tol", self.tol, "It bounds the duality gap.")
 
-    def is_met(self, certificate: Certificate) -> bool:
-        return certificate.gap <= self.tol
-
     def gap(self, primal_value: float) -> float:
         return self.tol
 
-    def measure(self, certificate: Certificate) -> str:
-        return f"gap {certificate.gap:.2e}"
-
-    def __str__(self) -> str:
-        return f"tol = {self.tol:g}"
+    def verdict(self, certificate: Certificate, met: bool) -> str:
+        return f"gap {certificate.gap:.2e} {'<=' if met else '>'} tol = {self.tol:g}"
 
 
 @dataclass(frozen=True)
@@ -95,22 +103,20 @@ class When(StoppingRule):
     condition: Callable[[Certificate], bool]
     worth_a_look = 0.5
 
-    def is_met(self, certificate: Certificate) -> bool:
-        return bool(self.condition(certificate))
-
     def gap(self, primal_value: float) -> float:
         return 0.0
 
-    def measure(self, certificate: Certificate) -> str:
-        return f"relative gap {certificate.relative_gap:.2e}"
+    def is_met(self, certificate: Certificate) -> bool:
+        return bool(self.condition(certificate))
 
-    def __str__(self) -> str:
-        return "your condition"
+    def verdict(self, certificate: Certificate, met: bool) -> str:
+        holds = "holds" if met else "does not hold"
+        return f"your condition {holds} at a relative gap of {certificate.relative_gap:.2e}"
 
 
 def as_rule(tol: float | StoppingRule) -> StoppingRule:
-    """A number is a relative gap; a rule stands for itself."""
-    return tol if isinstance(tol, StoppingRule) else RelativeGap(tol)
+    """The rule for one run; a number is a relative gap."""
+    return tol.begin() if isinstance(tol, StoppingRule) else RelativeGap(tol)
 
 
 def missing_decades(rule: StoppingRule, certificate: Certificate) -> float | None:
