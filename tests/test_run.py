@@ -1,5 +1,6 @@
 """Stopping rules, the budget, results that can be read, and the first error that one meets."""
 
+import pickle
 import sys
 
 import numpy as np
@@ -119,6 +120,17 @@ def test_general_blocks_have_one_vector(problem):
     blocks = data.StackedBlocks(np.random.default_rng(0).normal(size=(10, 4, 2)))
     found = solve(Problem(blocks, np.zeros(10, dtype=int), losses.Softmax(), 0.1))
     assert found.coef.shape == (4,)
+
+
+@pytest.mark.parametrize("intercept", [None, "penalized", "free"])
+@pytest.mark.parametrize("method", [None, samplings.Nice(4)], ids=["default", "nice"])
+def test_results_and_problems_are_pickled(intercept, method):
+    X, y = data.make_classification(60, 8, density=0.5, seed=2)
+    problem = Problem(X, y, losses.Logistic(), 0.05, intercept=intercept)
+    found = pickle.loads(pickle.dumps(solve(problem, method)))
+    again = solve(pickle.loads(pickle.dumps(problem)), method)
+    np.testing.assert_array_equal(found.coef, again.coef)
+    assert again.trace.gaps == found.trace.gaps
 
 
 def test_reprs_fit_on_a_screen(problem):

@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from functools import cached_property
-from types import MappingProxyType
 from typing import Self
 
 import numpy as np
@@ -14,6 +13,8 @@ from quartz.data.csr import CsrStorage
 from quartz.data.dense import DenseStorage
 from quartz.data.storage import Matrix, MatrixLike, Storage
 from quartz.kernels.placeholder import Opaque, Parts
+
+NO_PARTS: Parts = {}
 
 
 def as_storage(X: MatrixLike) -> Storage:
@@ -48,7 +49,7 @@ class Blocks(ABC):
     n: int
     d: int
     m: int
-    block_parts: Parts = MappingProxyType({})
+    block_parts: Parts = NO_PARTS
     has_plain_rows: bool = False
     rows_alike: int = 1
 
