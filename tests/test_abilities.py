@@ -5,18 +5,21 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from quartz import (
+    AbsoluteGap,
     Plan,
     Problem,
     QuartzClassifier,
     QuartzClassifierCV,
     QuartzRegressor,
     losses,
+    methods,
     quartz_path,
     regularizers,
     samplings,
@@ -183,6 +186,86 @@ def test_the_numeric_step_is_the_closed_form(loss):
         a, q = 3 * rng.normal(), 10 ** rng.uniform(-6, 6)
         exact = loss.step(alpha, a, y, q)
         assert numeric_step(loss, alpha, a, y, q) == pytest.approx(exact, rel=1e-9, abs=1e-9)
+
+
+class Poisson(NamedTuple):
+    """exp(a) - y a, whose gradient grows without bound, on a range where it is called smooth."""
+
+    gamma = 1e-3
+
+    def value(self, a, y):
+        return np.exp(a) - y * a
+
+    def gradient(self, a, y):
+        return np.exp(a) - y
+
+    def conjugate(self, u, y):
+        mean = np.maximum(u + y, 0.0)
+        return mean * np.log(np.maximum(mean, 1e-300)) - mean + losses.barrier(u + y, 0.0, np.inf)
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+@pytest.mark.parametrize(("c", "exact"), [(100.0, -95.42), (300.0, -294.3), (800.0, -793.3)])
+def test_the_numeric_step_where_gradients_grow_fast(c, exact):
+    """The root of b - c + exp(b) - 2 is near log(c), the bracket of the bound endless."""
+    found = numeric_step(Poisson(), 0.0, c, 2.0, 1.0)
+    assert found == pytest.approx(exact, abs=0.05)
+    b = c + found
+    assert b - c + np.exp(b) - 2.0 == pytest.approx(0.0, abs=1e-9 * c)
+
+
+def test_a_loss_with_fast_gradients_does_not_diverge():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 10))
+    y = rng.poisson(np.exp(0.3 * X[:, 0])).astype(float)
+    for intercept in (None, "penalized", "free"):
+        found = solve(Problem(X, y, Poisson(), 1e-3, intercept=intercept), methods.Permuted())
+        assert found.converged, found.message
+
+
+class ComplementaryLog(NamedTuple):
+    """Logistic loss with probabilities that are not symmetric."""
+
+    gamma, targets = 4.0, "sign"
+
+    def value(self, a, y):
+        return np.logaddexp(0.0, -y * a)
+
+    def gradient(self, a, y):
+        return -y / (1.0 + np.exp(y * a))
+
+    def conjugate(self, u, y):
+        b = np.minimum(np.maximum(-y * u, 1e-300), 1.0)
+        rest = np.maximum(1.0 - b, 1e-300)
+        return b * np.log(b) + rest * np.log(rest) + losses.barrier(-y * u, 0.0, 1.0)
+
+    def probabilities(self, a):
+        return 1 - np.exp(-np.exp(a))
+
+
+def test_probabilities_of_two_classes_sum_to_one():
+    X, y = BINARY
+    model = QuartzClassifier(ComplementaryLog(), alpha=0.1, random_state=0).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+    model.set_params(loss="hinge").fit(X, y)
+    assert not hasattr(model.set_params(loss="log_loss"), "predict_proba")  # until it is fitted
+
+
+def test_training_leaves_the_estimator_alone():
+    X, y = BINARY
+    model = QuartzClassifier(alpha=0.1, random_state=0).fit(X, y)
+    (problem,) = model.training(X[:, :2], y).problems
+    assert problem.data.features == 2
+    assert model.predict(X).shape == (100,)
+    fresh = QuartzClassifier()
+    fresh.training(X, y)
+    assert not hasattr(fresh, "n_features_in_")
+    with pytest.raises(NotFittedError, match="chooses alpha in fit"):
+        QuartzClassifierCV().training(X, y)
+    with pytest.raises(ValueError, match="tol must be"):
+        QuartzClassifier(tol=AbsoluteGap(1e-3)).fit(X, y)
+    with pytest.raises(ValueError, match="goes around a sampling"):
+        QuartzClassifier(sampling=methods.Permuted(), acceleration="on").fit(X, y)
 
 
 def test_the_numeric_step_of_an_empty_example():

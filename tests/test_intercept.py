@@ -446,6 +446,22 @@ def test_samplings_can_be_accelerated(outer):
     assert passes[0] <= 1.5 * passes[1]
 
 
+@pytest.mark.parametrize("loss", [losses.Softmax(), losses.Huber()], ids=repr)
+def test_the_estimate_of_several_outputs_uses_the_multipliers_of_its_time(loss):
+    """The estimate of an accelerated sampling is the gap of the losses, up to the proximal term."""
+    X, y = several(loss, 80)
+    problem = Problem(X, y, loss, 1e-3, intercept="free")
+    epochs = methods.Quartz(samplings.Nice(4)).epochs(problem, np.random.default_rng(0))
+    state = State.start(problem)
+    for _ in range(3):
+        shift = state.carried.copy()
+        estimate = epochs.run(state, 0.0, 1.0)
+        a = problem.data.predictions(problem.conjugate_point(state.abar)) + shift
+        gaps = problem.losses.fenchel_young(a, state.duals).gaps
+        proximal = problem.intercept.proximal_term(problem.lam, state.abar)
+        assert estimate == pytest.approx(np.mean(gaps) + proximal, rel=1e-12)
+
+
 def test_a_regularizer_without_acceleration():
     class Plain(NamedTuple):
         """L2 that cannot be weakened."""

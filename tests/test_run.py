@@ -31,6 +31,52 @@ def problem():
     return Problem(X, y, losses.SmoothedHinge(), lam=1e-3, intercept="free")
 
 
+def test_the_certificate_of_a_result_meets_the_rule():
+    """Though another one may have had a smaller gap."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 30)) * np.exp(2 * rng.normal(size=(60, 1)))
+    problem = Problem(X, np.sign(X[:, 0]), losses.SquaredHinge(), lam=1e-4)
+    values = solve(problem, methods.Permuted(), tol=1e-6, passes_per_check=1).trace.dual_values
+    for share in (0.5, 0.8, 0.95):
+        level = share * values[-1]
+        rule = When(lambda certificate, level=level: certificate.dual_value >= level)
+        found = solve(problem, methods.Permuted(), tol=rule, passes_per_check=1)
+        assert found.converged
+        assert found.certificate.dual_value >= level
+
+
+def test_newton_steps_that_cannot_be_made_end_by_the_limit():
+    X, y = data.make_classification(30, 4, density=0.9, seed=1)
+    huge = Problem(1e120 * X.toarray(), y, losses.Logistic(), 1e-200)
+    with np.errstate(all="ignore"):
+        found = solve(huge, methods.Newton(), max_passes=20, max_seconds=20)
+    assert found.status in (Status.PASS_LIMIT, Status.CONVERGED)
+
+
+def test_the_plan_of_an_accelerated_sampling_is_that_of_the_problem():
+    X, y = data.make_classification(200, 10, density=0.5, seed=1)
+    problem = Problem(X, y, losses.Logistic(), 1e-6)
+    for outer in (methods.Accelerated, methods.Automatic):
+        found = solve(problem, outer(samplings.Nice(4)), max_passes=20)
+        assert found.plan.problem.lam == 1e-6
+
+
+@pytest.mark.parametrize("method", [methods.SPDC(), methods.ProxSDCA(), methods.DisDCA(2, 2)])
+def test_passes_between_certificates_for_compared_methods(method):
+    X, y = data.make_classification(100, 10, density=0.5, seed=1)
+    problem = Problem(X, y, losses.Logistic(), 1e-4)
+    found = solve(problem, method, tol=0, max_passes=20, passes_per_check=10)
+    assert len(found.trace) == 3
+
+
+def test_data_of_a_free_intercept_are_not_for_other_problems(problem):
+    with pytest.raises(ValueError, match=r"Use problem\.with_lam"):
+        Problem(problem.data, problem.y, problem.loss, 0.1)
+    found = solve(problem.with_lam(0.1))
+    found.coef[:] = 0.0
+    assert found.certificate.w.any()
+
+
 @pytest.mark.parametrize("method", METHODS, ids=repr)
 def test_rules_end_a_run_by_certificates(problem, method):
     relative = solve(problem, method, tol=RelativeGap(1e-5), max_passes=3000)

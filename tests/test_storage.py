@@ -119,6 +119,30 @@ def test_several_targets_become_outputs():
     assert found.intercept.shape == (2,)
 
 
+class Unsorted(data.Storage):
+    """The columns of each row in falling order."""
+
+    def __init__(self, X):
+        inner = data.as_storage(X)
+        matrix = inner.matrix.copy()
+        for i in range(matrix.shape[0]):
+            row = slice(matrix.indptr[i], matrix.indptr[i + 1])
+            matrix.indices[row] = matrix.indices[row][::-1].copy()
+            matrix.data[row] = matrix.data[row][::-1].copy()
+        rows = type(inner.rows)(inner.rows.starts, matrix.indices.view(np.uint32), matrix.data)
+        self.shape, self.rows, self.parts = inner.shape, rows, inner.parts
+
+
+def test_columns_may_be_in_any_order():
+    X, _, y = both()
+    sorted_columns, others = (
+        solve(Problem(rows, y, losses.Logistic(), 1e-4), methods.Newton(), tol=1e-10)
+        for rows in (X, Unsorted(X))
+    )
+    assert others.trace.iterations == sorted_columns.trace.iterations
+    np.testing.assert_allclose(others.w, sorted_columns.w, atol=1e-8)
+
+
 def test_estimators_say_what_to_do_with_a_storage():
     _, parts, y = both()
     with pytest.raises(TypeError, match=r"got TwoParts\. Solve it with quartz\.solve"):

@@ -22,6 +22,8 @@ _HOME = {
     "Start": "quartz.run",
     "State": "quartz.methods.state",
     "Status": "quartz.run",
+    "StoppingRule": "quartz.run",
+    "Trace": "quartz.run",
     "When": "quartz.run",
     "certify": "quartz.certificate",
     "iterate": "quartz.methods.quartz",
@@ -62,7 +64,17 @@ if TYPE_CHECKING:
     from quartz.methods.quartz import iterate
     from quartz.methods.state import State
     from quartz.problem import Problem
-    from quartz.run import AbsoluteGap, RelativeGap, Result, Start, Status, When, solve
+    from quartz.run import (
+        AbsoluteGap,
+        RelativeGap,
+        Result,
+        Start,
+        Status,
+        StoppingRule,
+        Trace,
+        When,
+        solve,
+    )
 
 __all__ = [
     "AbsoluteGap",
@@ -78,6 +90,8 @@ __all__ = [
     "Start",
     "State",
     "Status",
+    "StoppingRule",
+    "Trace",
     "When",
     "certify",
     "compat",

@@ -39,6 +39,8 @@ class Blocks(ABC):
     block_parts : dict
         For m > 1, the functions `block_dot` and `block_add` by which a kernel multiplies with an
         example.
+    has_free_columns : bool
+        Whether they carry the free intercept of a problem.
     has_plain_rows : bool
         Whether example i is row i of the storage, for each output.
     rows_alike : int
@@ -50,6 +52,7 @@ class Blocks(ABC):
     d: int
     m: int
     block_parts: Parts = NO_PARTS
+    has_free_columns: bool = False
     has_plain_rows: bool = False
     rows_alike: int = 1
 

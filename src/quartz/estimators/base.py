@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
+from copy import copy
 from functools import partial
 from html import escape
 from typing import Any, ClassVar, Self
@@ -92,8 +93,9 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
             Its attribute `problems` is a list with one problem for :func:`quartz.solve` or one
             for each output.
         """
-        conditions = self.conditions()
-        return self.prepared(*self.validated(X, y, sample_weight), conditions)
+        model = copy(self)  # what validation remembers of X is not for this estimator
+        conditions = model.conditions()
+        return model.prepared(*model.validated(X, y, sample_weight), conditions)
 
     def conditions(self) -> Conditions:
         """How the parameters say that problems are solved; the time limit counts from now on."""
@@ -103,7 +105,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         return Conditions(
             name=type(self).__name__,
             method=method_of(self.sampling, self.acceleration),
-            tol=self.tol,
+            tol=checks.nonnegative("tol", self.tol, "It bounds the relative duality gap."),
             max_passes=self.max_passes,
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
             ends=time.perf_counter() + seconds,
@@ -142,7 +144,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         The strength of the penalty is `alpha`, or by default the parameter of the estimator.
         """
 
-    def scores(self, X: Matrix) -> Array:
+    def raw_scores(self, X: Matrix) -> Array:
         """X coef_' + intercept_ for validated X, with one column for each output."""
         scores = X @ self.coef_.T
         scores = scores.toarray() if sp.issparse(scores) else np.asarray(scores)
@@ -179,7 +181,8 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
 
         `whole` is the task of a search, if this is its final fit.
         """
-        training = self.training(X, y, sample_weight)
+        now = self.conditions()
+        training = self.prepared(*self.validated(X, y, sample_weight), now)
         problems, conditions = training.problems, training.conditions
         count, starts = len(problems), self._starts(problems)
         points = [np.zeros(problem.data.d) for problem in problems]  # certified last, for callbacks
@@ -231,7 +234,9 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     def _linear(self, X: MatrixLike) -> Array:
         """X coef_' + intercept_, with one column for each output."""
         check_is_fitted(self)
-        return self.scores(validate_data(self, X, accept_sparse="csr", dtype=TYPES, reset=False))
+        return self.raw_scores(
+            validate_data(self, X, accept_sparse="csr", dtype=TYPES, reset=False)
+        )
 
     def sparsify(self) -> Self:
         """Convert `coef_` to a sparse matrix, which saves memory if most entries are zero."""

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 def _has_probabilities(estimator: QuartzClassifier) -> bool:
-    loss = estimator._loss(2)
+    loss = estimator.loss_ if hasattr(estimator, "loss_") else estimator._loss(2)
     if abilities(loss).probabilities is None:
         raise AttributeError(
             'predict_proba needs a loss with probabilities, such as "log_loss" or "multinomial", '
@@ -295,7 +295,7 @@ class QuartzClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         return self.labels(self._linear(X))
 
     def labels(self, scores: Array) -> AnyArray:
-        """The class with the largest score, given what `scores` returns."""
+        """The class with the largest score, given what `raw_scores` returns."""
         codes = scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] > 0).astype(int)
         return np.asarray(self.classes_[codes])
 
@@ -310,7 +310,9 @@ class QuartzClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
             return can.probabilities(scores)
         positive = can.probabilities(scores)
         if scores.shape[1] == 1:
-            return np.hstack([can.probabilities(-scores), positive])
+            negative = can.probabilities(-scores)  # more digits than 1 - positive, where it fits
+            fits = np.abs(negative + positive - 1) <= 1e-12
+            return np.hstack([np.where(fits, negative, 1 - positive), positive])
         return np.asarray(positive / np.maximum(positive.sum(axis=1, keepdims=True), 1e-300))
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]

@@ -108,6 +108,11 @@ def method_of(sampling: SamplingLike, acceleration: AccelerationName) -> Method 
     if acceleration not in ACCELERATION:
         raise ValueError(f'acceleration must be "auto", "on" or "off", got {acceleration!r}.')
     if isinstance(sampling, Method):
+        if acceleration == "on":
+            raise ValueError(
+                f'acceleration="on" goes around a sampling, got {sampling!r}. Give '
+                "sampling=methods.Accelerated(...) itself."
+            )
         return sampling  # a method decides about acceleration itself
     if not isinstance(sampling, str):
         return ACCELERATION[acceleration](sampling)

@@ -23,6 +23,7 @@ from sklearn.utils.metadata_routing import (
     _routing_enabled,
     process_routing,
 )
+from sklearn.utils.validation import check_is_fitted
 
 from quartz.arrays import AnyArray, Array, IntArray
 from quartz.estimators.base import LinearModel
@@ -56,6 +57,7 @@ class AlphaSearch(LinearModel):
     relative_gaps_: Array
 
     def _alpha(self, total_weight: float) -> float:
+        check_is_fitted(self, "alpha_", msg="%(name)s chooses alpha in fit, which was not called.")
         return self.alpha_
 
     @with_callbacks  # type: ignore[untyped-decorator]
@@ -232,4 +234,4 @@ def _accuracy(
     model: QuartzClassifier, X: Matrix, y: AnyArray, sample_weight: Array | None = None
 ) -> float:
     """Accuracy without scikit-learn's checks of X and y, which take longer than predictions."""
-    return float(np.average(model.labels(model.scores(X)) == y, weights=sample_weight))
+    return float(np.average(model.labels(model.raw_scores(X)) == y, weights=sample_weight))

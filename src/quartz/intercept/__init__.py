@@ -27,6 +27,11 @@ def intercept_of(
     regularizer: Regularizer,
 ) -> Intercept:
     """The intercept of that name for these examples."""
+    if rows.has_free_columns:
+        raise ValueError(
+            "These data belong to a problem with a free intercept. Use problem.with_lam(lam) for "
+            "another lam, or give the rows themselves."
+        )
     if name is None:
         return NoIntercept(rows)
     if name not in ("free", "penalized"):

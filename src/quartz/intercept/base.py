@@ -49,6 +49,9 @@ class Intercept:
     def __init__(self, data: Blocks) -> None:
         self.data = data
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
     # Coordinates
 
     def coefficients(self, w: Array) -> tuple[Array, Floats]:

@@ -166,6 +166,8 @@ class InterceptBlocks(Blocks):
 class FreeBlocks(InterceptBlocks):
     """The same for a free intercept, of which kernels keep its own coordinates."""
 
+    has_free_columns = True
+
     def kernel_view(self) -> KernelView:
         """The kernel sees abar without its last m coordinates."""
         plain = Blocks.kernel_view(self)

@@ -107,7 +107,7 @@ class FreeIntercept(Intercept):
         return self.data.constant * w[-self.data.m :]
 
     def shift(self, carried: Array) -> Floats:
-        return carried if self.data.m > 1 else float(carried[0])
+        return carried.copy() if self.data.m > 1 else float(carried[0])
 
     def move(self, carried: Array, abar: Array) -> None:
         carried += self.data.constant * abar[-self.data.m :]

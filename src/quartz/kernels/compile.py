@@ -86,7 +86,8 @@ class Specialized:
             raise TypeError(
                 f"The loss or regularizer of this problem cannot be compiled for the kernel "
                 f"{self._kernel.__name__}: use NumPy, fields of self and functions of your own "
-                f'module only (see quartz.losses.base), or solve with engine="reference".\n{error}'
+                f"module only (see quartz.losses.base), or solve with "
+                f'methods.Quartz(engine="reference").\n{error}'
             ) from error
 
     def _compile(self, signature: tuple[object, ...]) -> Callable[..., object]:

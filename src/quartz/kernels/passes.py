@@ -76,7 +76,7 @@ def _add_outer_products(rows: Opaque, examples: IntArray, weights: Array, out: A
             scaled = weights[r] * value(rows, k)
             for other in range(start, k + np.uint64(1)):
                 left, right = column(rows, k, start), column(rows, other, start)
-                out[left, right] += scaled * value(rows, other)
+                out[max(left, right), min(left, right)] += scaled * value(rows, other)
 
 
 def _scatter(rows: Opaque, examples: IntArray, out: Array) -> None:

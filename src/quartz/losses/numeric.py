@@ -22,8 +22,20 @@ def numeric_step(loss: Opaque, alpha: float, a: float, y: float, q: float) -> fl
     slope = loss_gradient(loss, c, y)
     if q <= 0.0 or slope == 0.0:
         return -slope
-    low, high = min(c, c - q * slope), max(c, c - q * slope)
-    below, above = loss_gradient(loss, low, y), loss_gradient(loss, high, y)
+    # The root lies between c and c - q slope; that may be far away, or infinite, where phi' grows
+    # fast, so the bracket grows from c until the residual changes its sign.
+    reach, width = abs(q * slope), min(abs(q * slope), 1.0 + abs(c))
+    sign = -1.0 if slope > 0.0 else 1.0
+    near, at_near, far = c, slope, c + sign * width
+    at_far = loss_gradient(loss, far, y)
+    while width < reach and sign * (far - c + q * at_far) < 0.0:
+        near, at_near = far, at_far
+        width = min(4.0 * width, reach)
+        far = c + sign * width
+        at_far = loss_gradient(loss, far, y)
+    low, below, high, above = near, at_near, far, at_far
+    if sign < 0.0:
+        low, below, high, above = far, at_far, near, at_near
     residual_low, residual_high = low - c + q * below, high - c + q * above
     for k in range(MOST_ROUNDS):
         b = 0.5 * (low + high)

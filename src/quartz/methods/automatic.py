@@ -26,7 +26,6 @@ import numpy as np
 from quartz.certificate import Certificate, PrimalPoint
 from quartz.methods.candidates import CANDIDATES, PROBE, Candidate, PlainCandidate, Situation
 from quartz.methods.permuted import Permuted
-from quartz.methods.plan import Plan
 from quartz.methods.quartz import as_method
 from quartz.methods.state import State
 from quartz.methods.steps import Epochs, Method, Steps
@@ -76,7 +75,7 @@ class AutomaticSteps(Steps):
     """
 
     def __init__(self, epochs: Epochs, more_than_epochs: bool) -> None:
-        self.problem = epochs.problem
+        self.problem, self.plan = epochs.problem, epochs.plan
         self.plain = PlainCandidate(epochs)
         self.others: list[Candidate] = []
         for kind in CANDIDATES:
@@ -86,11 +85,6 @@ class AutomaticSteps(Steps):
         self.current: Candidate = self.plain
         self._pace = _Pace(PROBE)
         self._begun = False
-
-    @property
-    def plan(self) -> Plan | None:  # type: ignore[override]
-        """That of the plain epochs."""
-        return self.plain.steps.plan
 
     @property
     def primal(self) -> PrimalPoint:  # type: ignore[override]

@@ -73,7 +73,6 @@ class MiniBatchSteps(Steps):
         self.problem = problem
         self._sampling = Nice(batch_size).bind(problem)
         self._rng = rng
-        self._sets = max(1, problem.n // batch_size)
         self._view, self._weights = problem.data.kernel_view(), problem.losses.weights_or_ones
         self.batch_size = batch_size
         self.gamma = float(problem.gammas.min())
@@ -83,7 +82,8 @@ class MiniBatchSteps(Steps):
 
     def advance(self, state: State, wanted: float, target: float) -> None:
         """Do the iterations of about one pass."""
-        sets = self._sampling.draw(self._rng, self._sets)
+        count = max(1, int(state.interval * self.problem.n // self.batch_size))
+        sets = self._sampling.draw(self._rng, count)
         self._run(state, sets)
         state.iteration += len(sets)
         state.visited += len(sets.indices)

@@ -74,7 +74,6 @@ class PracticalRounds(Steps):
         labels = Distributed(nodes, 1).bind(problem).labels
         self._first = np.searchsorted(labels, np.arange(nodes + 1))  # first of each node, and n
         self._problem, self._batch_size, self._rng = problem, batch_size, rng
-        self._rounds = max(1, problem.n // (nodes * batch_size))
         local = copy(problem)
         local.lam = problem.lam / nodes
         self._engine = CompiledEngine(Plan.of(local, Uniform()), tracked=False)
@@ -82,7 +81,7 @@ class PracticalRounds(Steps):
     def advance(self, state: State, wanted: float, target: float) -> None:
         """Do the rounds of about one pass."""
         nodes, m = self._first.size - 1, self._batch_size
-        for _ in range(self._rounds):
+        for _ in range(max(1, int(state.interval * self._problem.n // (nodes * m)))):
             before = state.abar.copy()
             for first, after in zip(self._first[:-1], self._first[1:], strict=True):
                 chosen = self._rng.integers(first, after, size=m)

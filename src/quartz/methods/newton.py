@@ -88,6 +88,7 @@ class NewtonSteps(Steps):
         state.visited += self._update_hessian()
         direction = self._solve(problem.lam * self._residual(state))
         if not np.isfinite(direction).all():
+            state.visited += 2 * problem.n  # so that a limit of passes holds
             return np.inf
         along = problem.data.predictions(direction)
         length, gradients = self._search(state, direction, along)

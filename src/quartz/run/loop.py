@@ -67,6 +67,7 @@ class Loop:
                 self._show(show, certificate.relative_gap)
                 asked = callback is not None and callback(state, certificate)
                 if self._rule.is_met(certificate):
+                    self.best = certificate  # another may have a smaller gap and miss the rule
                     return Status.CONVERGED
                 if asked:
                     return Status.STOPPED
@@ -101,11 +102,11 @@ class Loop:
             state.abar,
             enough=self._rule.gap_is_small,
         )
+        if first or certificate.gap < self.best.gap:
+            self.best = certificate
         self.trace.record(state.iteration, self._passes, self._budget.seconds, certificate)
         if first:
             state.abar[:] = certificate.abar  # a start need not have one
-        if first or certificate.gap < self.best.gap:
-            self.best = certificate
         state.duals[:] = certificate.duals  # a free intercept has them repaired
         self._schedule.record(certificate, self.best, estimate, self._passes)
         return certificate

@@ -8,7 +8,7 @@ import numpy as np
 from quartz.arrays import Array, Floats
 from quartz.certificate import Certificate
 from quartz.methods.plan import Plan
-from quartz.run.stopping import StoppingRule, missing_decades
+from quartz.run.stopping import StoppingRule, log_of_missing
 from quartz.theory import iterations
 
 
@@ -129,7 +129,7 @@ class Result:
         return self.status is Status.CONVERGED
 
     def __repr__(self) -> str:
-        shown = f"{self.intercept:.6g}" if np.ndim(self.intercept) == 0 else str(self.intercept)
+        shown = f"{self.intercept:.6g}" if np.ndim(self.intercept) == 0 else _short(self.intercept)
         certificate = str(self.certificate).replace("\n", "\n  ")
         return (
             f"Result: {self.message}\n"
@@ -137,6 +137,10 @@ class Result:
             f"intercept {shown}\n"
             f"  {certificate}"
         )
+
+
+def _short(numbers: Floats) -> str:
+    return np.array2string(np.asarray(numbers), precision=4, threshold=6)
 
 
 def describe(
@@ -157,7 +161,7 @@ def describe(
             "verify_eso and check_loss), or v / (lam n) overflows (scale X, or increase lam)."
         )
     sentences = [f"Not converged ({status.value}): {verdict} after {passes}."]
-    missing = missing_decades(rule, best)
+    missing = log_of_missing(rule, best)
     if missing is not None:
         rate = trace.decay_per_pass()
         if rate > 0:

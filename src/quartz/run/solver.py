@@ -114,7 +114,7 @@ def solve(
     best = loop.best
     coef, intercept = problem.coefficients(best.w)
     return Result(
-        problem.data.shaped(coef),
+        problem.data.shaped(coef).copy(),
         intercept,
         best,
         status,

@@ -38,7 +38,7 @@ class Start:
     def state(self, problem: Problem, certified: bool) -> State:
         """The state for a problem; `certified` if a certificate of w is the first to come."""
         state = State.start(problem, self.duals, self.w, certified)
-        if self.carried is not None and self.carried.shape == state.carried.shape:
+        if self.carried is not None and np.shape(self.carried) == state.carried.shape:
             state.carried[:] = self.carried
         return state
 

@@ -10,6 +10,8 @@ import numpy as np
 from quartz import checks
 from quartz.certificate import Certificate
 
+RELATIVE = "It bounds the relative duality gap; a function of the certificate is When(function)."
+
 
 class StoppingRule(ABC):
     """Decides by certificates alone; a run also ends by its budget.
@@ -57,7 +59,7 @@ class RelativeGap(StoppingRule):
     tol: float
 
     def __post_init__(self) -> None:
-        checks.nonnegative("tol", self.tol, "It bounds the relative duality gap.")
+        checks.nonnegative("tol", self.tol, RELATIVE)
 
     def gap(self, primal_value: float) -> float:
         return self.tol * abs(primal_value)
@@ -119,7 +121,7 @@ def as_rule(tol: float | StoppingRule) -> StoppingRule:
     return tol.begin() if isinstance(tol, StoppingRule) else RelativeGap(tol)
 
 
-def missing_decades(rule: StoppingRule, certificate: Certificate) -> float | None:
+def log_of_missing(rule: StoppingRule, certificate: Certificate) -> float | None:
     """log(gap / wanted gap), if both are known and the gap is too large."""
     wanted = rule.gap(certificate.primal_value)
     if 0 < wanted < certificate.gap < np.inf:

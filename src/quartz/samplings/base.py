@@ -93,8 +93,8 @@ class Sampling(ABC):
     max_size: int
     proven: ClassVar[bool] = False
 
-    def __init_subclass__(cls, proven: bool = False) -> None:
-        super().__init_subclass__()
+    def __init_subclass__(cls, proven: bool = False, **others: object) -> None:
+        super().__init_subclass__(**others)
         cls.proven = proven
 
     @property
