@@ -102,6 +102,9 @@ def test_loss_that_is_not_smooth_returns_z():
     assert result.converged
     assert result.plan.theta == 0
     assert result.certificate.point == "conjugate"
+    by_default = solve(problem, tol=1e-4)
+    assert by_default.converged
+    assert by_default.certificate.point == "conjugate"
 
 
 def test_elastic_net_sets_coefficients_to_zero():
