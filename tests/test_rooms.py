@@ -13,11 +13,12 @@ FILES = sorted(SOURCE.rglob("*.py"))
 # Rooms in the order of the map; a room may import from its own line and from those above it.
 ROOMS = [
     {"arrays"},
-    {"checks", "domain", "laws", "progress"},
+    {"checks", "domain", "grid", "laws", "progress"},
     {"kernels"},
     {"losses", "regularizers"},
     {"data"},
     {"intercept"},
+    {"rounding"},
     {"problem"},
     {"certificate"},
     {"samplings"},

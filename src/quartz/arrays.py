@@ -22,4 +22,4 @@ AnyArray: TypeAlias = NDArray[Any]
 """Array of a number type that is the user's choice: data in float32, int32 indices."""
 
 SparseMatrix: TypeAlias = sp.csr_array
-"""Canonical CSR: sorted columns, no duplicates and no stored zeros."""
+"""Canonical CSR: sorted columns without duplicates; entries may be 0."""

@@ -42,6 +42,13 @@ def count(name: str, value: object, low: int, high: int | None, remedy: str) -> 
     return int(value)
 
 
+def one_of(name: str, value: object, choices: Sequence[str]) -> None:
+    """Refuse a value that is not among the choices."""
+    if value not in choices:
+        listed = " or ".join(f'"{choice}"' for choice in choices)
+        raise ValueError(f"{name} must be {listed}, got {_plain(value)!r}.")
+
+
 def finite_array(name: str, values: ArrayLike, shape: tuple[int, ...]) -> Array:
     """Return `values` as a C-ordered array of float64 of exactly `shape`, all entries finite."""
     try:

@@ -24,6 +24,7 @@ from quartz.losses.base import Loss
 from quartz.losses.examples import ExampleLosses
 from quartz.regularizers import L2
 from quartz.regularizers.base import Regularizer
+from quartz.rounding import Rounding
 
 POSITIVE_LAM = "The theory needs a strongly convex problem."
 
@@ -180,6 +181,11 @@ class Problem:
         if not alpha.any():  # the usual start costs no pass
             return np.zeros(self.data.d)
         return self.data.combination(alpha) / (self.lam * self.n)
+
+    @cached_property
+    def rounding(self) -> Rounding:
+        """Bounds for the rounding of certificates; they hold for every lam."""
+        return Rounding(self.data, self.losses)
 
     def conjugate_point(self, abar: Array) -> Array:
         """z = grad g*(abar), the w that is optimal for these duals [eq:98y98hss]."""

@@ -1,6 +1,7 @@
 """The examples A_1, ..., A_n of [eq:primal], each a d x m matrix, behind one interface."""
 
 from abc import ABC, abstractmethod
+from copy import copy
 from functools import cached_property
 from typing import Self
 
@@ -9,6 +10,7 @@ import scipy.sparse as sp
 
 from quartz import checks
 from quartz.arrays import Array, Floats, IntArray
+from quartz.data.accurate import AccurateStorage
 from quartz.data.csr import CsrStorage
 from quartz.data.dense import DenseStorage
 from quartz.data.storage import Matrix, MatrixLike, Storage
@@ -89,6 +91,10 @@ class Blocks(ABC):
     def combination(self, alpha: Array) -> Array:
         """sum_i A_i alpha_i."""
 
+    def balanced_combination(self, alpha: Array) -> Array:
+        """The same, where the duals are known to sum to 0 exactly if there are free columns."""
+        return self.combination(alpha)
+
     @abstractmethod
     def predict_one(self, i: int, w: Array) -> Floats:
         """A_i' w."""
@@ -111,6 +117,21 @@ class Blocks(ABC):
     def norms(self) -> Array:
         """`squared_norms()`, computed once; not to be changed."""
         return self.squared_norms()
+
+    @cached_property
+    def lengths(self) -> Array:
+        """Bounds for the Frobenius norms of the A_i; not to be changed.
+
+        A product with A_i is off by at most so much, times the norm of the other factor and a
+        multiple of the unit of rounding. For plain rows they are the norms themselves.
+        """
+        return np.sqrt(self.m * self.norms)
+
+    def accurate(self) -> Self:
+        """The same examples, with products in twice the working precision."""
+        other = copy(self)
+        other.storage = AccurateStorage(self.storage)
+        return other
 
     @abstractmethod
     def gram_products(self, alpha: Array) -> Array:

@@ -1,5 +1,6 @@
 """A storage of sparse rows."""
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -7,7 +8,8 @@ import scipy.sparse as sp
 
 from quartz import checks
 from quartz.arrays import AnyArray, Array, IntArray, SparseMatrix
-from quartz.data.storage import MatrixStorage
+from quartz.data.malformed import as_csr, check_columns
+from quartz.data.storage import Matrix, MatrixStorage
 from quartz.kernels.compile import specialize
 from quartz.kernels.placeholder import Parts, Position
 from quartz.kernels.prefetch import CACHE_LINE, LONG_ROW, prefetch_element
@@ -30,12 +32,16 @@ class CsrRows(NamedTuple):
 class CsrStorage(MatrixStorage):
     """Rows of a canonical CSR matrix in float32 or float64.
 
-    Canonical means sorted columns, no duplicates and no stored zeros.
+    Canonical means sorted columns without duplicates. Entries may be 0: whatever asks where
+    A_ji != 0 asks for the values, not for the entries.
 
     Parameters
     ----------
     X : sparse matrix of any format
-        Not copied if it is canonical CSR already; int64 indices stay int64.
+        The arrays of a CSR matrix are shared if it is canonical, its numbers are float32 or float64
+        and its indices int32 or int64; stored zeros and read-only arrays change nothing. Otherwise
+        there is a copy: of the numbers or the indices if only their type is another, of all if
+        columns are not sorted or occur twice (then they are summed), or if the format is another.
     """
 
     def __init__(self, X: Any) -> None:
@@ -47,12 +53,27 @@ class CsrStorage(MatrixStorage):
 
     @property
     def nonzeros(self) -> int:
-        """Number of stored entries, none of which is 0."""
+        """Number of stored entries, some of which may be 0."""
         return int(self.matrix.nnz)
 
     def row(self, i: int) -> tuple[IntArray | slice, AnyArray]:
         start, stop = self.matrix.indptr[i], self.matrix.indptr[i + 1]
         return self.matrix.indices[start:stop], self.matrix.data[start:stop]
+
+    def transposed_rows(self, start: int, stop: int) -> Matrix:
+        X = self.matrix
+        if start == 0 and stop >= self.shape[0]:
+            return X.T
+        starts = X.indptr[start : stop + 1]
+        part = sp.csc_array((self.shape[1], len(starts) - 1))
+        # SciPy's constructor would copy parts of larger arrays.
+        part.data, part.indices = X.data[starts[0] : starts[-1]], X.indices[starts[0] : starts[-1]]
+        part.indptr = (starts - starts[0]).astype(X.indices.dtype, copy=False)
+        return part
+
+    @cached_property
+    def row_terms(self) -> int:
+        return int(self.row_lengths().max())
 
     def row_lengths(self) -> IntArray:
         return np.diff(self.matrix.indptr)
@@ -69,31 +90,25 @@ class CsrStorage(MatrixStorage):
 
 def _canonical(X: Any) -> SparseMatrix:
     checks.check_dimensions(X)
-    X = sp.csr_array(X)  # shares the arrays of a csr_matrix
+    X = sp.csr_array(as_csr(X))  # shares the arrays of a csr_matrix
     if not all(part.flags.writeable for part in (X.data, X.indices, X.indptr)):
         X = sp.csr_array(
             (checks.unlocked(X.data), checks.unlocked(X.indices), checks.unlocked(X.indptr)),
             X.shape,
         )
     if X.dtype not in (np.float32, np.float64):
-        X = X.astype(checks.float_dtype(X.dtype))
+        numbers = X.data.astype(checks.float_dtype(X.dtype))
+        X = sp.csr_array((numbers, X.indices, X.indptr), X.shape)  # X.astype copies the indices too
     checks.check_shape(X.shape)
     if _has_usual_indices(X) and X.nnz > MANY and _is_canonical(X):
         return X
-    if X.nnz and not 0 <= X.indices.min() <= X.indices.max() < X.shape[1]:
-        raise ValueError(
-            f"X is malformed: its column indices run from {X.indices.min()} to "
-            f"{X.indices.max()}, but it has {X.shape[1]} columns. Check how it was built."
-        )
+    check_columns(X)
     if not _has_usual_indices(X):
         indices, indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
         X = sp.csr_array((X.data, indices, indptr), X.shape)
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    if np.count_nonzero(X.data) < X.nnz:
-        X = X.copy()
-        X.eliminate_zeros()
     bad = checks.not_finite(X.data)
     if bad.size:
         i = int(np.searchsorted(X.indptr, bad[0], side="right")) - 1
@@ -111,13 +126,11 @@ def _is_canonical(X: SparseMatrix) -> bool:
 
 
 def _canonical_rows(indptr: AnyArray, indices: AnyArray, data: AnyArray, width: int) -> bool:
-    """Whether columns are sorted, in range and distinct, and all entries are finite and not 0."""
+    """Whether columns are sorted, in range and distinct, and all entries are finite."""
     for i in range(indptr.size - 1):
-        if indptr[i] > indptr[i + 1]:
-            return False
         previous = -1
         for k in range(indptr[i], indptr[i + 1]):
-            if not previous < indices[k] < width or data[k] == 0 or not np.isfinite(data[k]):
+            if not previous < indices[k] < width or not np.isfinite(data[k]):
                 return False
             previous = indices[k]
     return True

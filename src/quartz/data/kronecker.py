@@ -1,5 +1,6 @@
 """Multiclass and multitask data: every output has its own coefficients for the same features."""
 
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -62,6 +63,10 @@ class KroneckerBlocks(Blocks):
         if np.any(offsets):
             norms += offsets * self.storage.squared_multiply(np.ones(self.features))
         return norms
+
+    @cached_property
+    def lengths(self) -> Array:
+        return np.sqrt(self.norms)  # each output has its own part of w
 
     def gram_products(self, alpha: Array) -> Array:
         return self.norms[:, None] * alpha

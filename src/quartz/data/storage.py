@@ -2,6 +2,7 @@
 
 from abc import ABC
 from collections.abc import Callable
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -16,6 +17,15 @@ Matrix: TypeAlias = SparseMatrix | AnyArray
 """A matrix of float32 or float64, sparse or dense."""
 
 GRAM_ROWS = 256  # rows that BLAS multiplies at once for a Gram matrix
+# X' x is summed in parts of rows, because a sum is off by as many roundings as it has terms.
+PART_ROWS = 32_768  # then rounding is 4e-12 of the terms for any number of rows
+PART_ENTRIES = (
+    4  # least number of entries of a part, over the number of columns: a part costs those
+)
+
+
+Product: TypeAlias = Callable[[Opaque, Parts, Array, Array], None]
+"""A pass over rows (with their functions) that multiplies with a vector, and its result."""
 
 
 class Storage(ABC):
@@ -36,7 +46,8 @@ class Storage(ABC):
         :mod:`quartz.kernels.rows`. Entries are numbered 0, 1, ... through the whole matrix:
         ``row_start(rows, i)`` is the number of the first entry of row i, also for i = n;
         ``column(rows, k, start)`` and ``value(rows, k)`` are of entry k, whose row begins at
-        `start`; ``prefetch_row(rows, i)`` is optional. All numbers are np.uint64.
+        `start`; ``prefetch_row(rows, i)`` is optional. All numbers are np.uint64. Entries may be
+        0, and their columns in any order, but no column may occur twice in a row.
     """
 
     shape: tuple[int, int]
@@ -45,7 +56,7 @@ class Storage(ABC):
 
     @property
     def nonzeros(self) -> int:
-        """Number of stored entries."""
+        """Number of stored entries, some of which may be 0."""
         return self._start(self.shape[0])
 
     def row(self, i: int) -> tuple[IntArray | slice, AnyArray]:
@@ -79,11 +90,28 @@ class Storage(ABC):
 
     def multiply_transposed(self, x: Array) -> Array:
         """X' x in float64, for a vector x or a matrix of several columns."""
-        return self._by_columns(passes.multiply_transposed, x, self.shape[1])
+        return self._by_columns(self._sum_of_parts, x, self.shape[1])
 
     def squared_multiply(self, x: Array) -> Array:
         """(X o X) x in float64, without storing the squares X o X."""
         return self._by_columns(passes.squared_multiply, x, self.shape[0])
+
+    @property
+    def row_terms(self) -> int:
+        """The most products that are summed for an entry of X x."""
+        return self.shape[1]
+
+    @property
+    def column_terms(self) -> int:
+        """The most roundings that an entry of X' x suffers: a part's rows, and then the parts."""
+        rows = self.shape[0]
+        return min(rows, self.part_rows) + rows // self.part_rows
+
+    @cached_property
+    def part_rows(self) -> int:
+        """Number of rows that are summed at once for X' x."""
+        n, d = self.shape
+        return max(PART_ROWS, int(PART_ENTRIES * d * (n / max(self.nonzeros, 1))))
 
     def add_gram(self, examples: IntArray, weights: Array, out: Array) -> None:
         """Add sum_i weights_i x_i x_i' over the examples to the lower triangle of `out`."""
@@ -115,9 +143,15 @@ class Storage(ABC):
         """The first position of row i."""
         return int(self.parts["row_start"](self.rows, np.uint64(i)))
 
-    def _by_columns(
-        self, function: Callable[[Opaque, Parts, Array, Array], None], x: Array, size: int
-    ) -> Array:
+    def _sum_of_parts(self, rows: Opaque, parts: Parts, x: Array, out: Array) -> None:
+        """Out = X' x."""
+        for start in range(0, self.shape[0], self.part_rows):
+            part = np.zeros_like(out) if start else out
+            passes.multiply_transposed(rows, parts, start, x[start : start + self.part_rows], part)
+            if start:
+                out += part
+
+    def _by_columns(self, function: Product, x: Array, size: int) -> Array:
         columns = [np.ascontiguousarray(column) for column in np.atleast_2d(x.T)]
         found = np.zeros((len(columns), size))
         for column, out in zip(columns, found, strict=True):
@@ -147,9 +181,23 @@ class MatrixStorage(Storage):
         return super().multiply(x)  # the matrix's own product would copy float32 data to float64
 
     def multiply_transposed(self, x: Array) -> Array:
-        if self.matrix.dtype == np.float64:
-            return np.asarray(self.matrix.T @ x)
-        return super().multiply_transposed(x)
+        if self.matrix.dtype != np.float64:
+            return super().multiply_transposed(x)
+        first, *others = self._transposed_parts
+        total = np.asarray(first @ x[: self.part_rows])
+        for k, part in enumerate(others, start=1):
+            total += part @ x[k * self.part_rows : (k + 1) * self.part_rows]
+        return total
+
+    @cached_property
+    def _transposed_parts(self) -> list[Matrix]:
+        """The parts of X', which share its memory."""
+        starts = range(0, self.shape[0], self.part_rows)
+        return [self.transposed_rows(start, start + self.part_rows) for start in starts]
+
+    def transposed_rows(self, start: int, stop: int) -> Matrix:
+        """The columns start, ..., stop - 1 of X', which share its memory."""
+        return self.matrix[start:stop].T
 
 
 MatrixLike: TypeAlias = Storage | SparseMatrix | ArrayLike
@@ -157,7 +205,7 @@ MatrixLike: TypeAlias = Storage | SparseMatrix | ArrayLike
 
 
 def pattern(X: Matrix) -> Matrix:
-    """The matrix with 1 in place of each entry that is not 0; a sparse X stores no zeros."""
+    """The matrix with 1 in place of each entry that is not 0; zeros that X stores stay stored."""
     if isinstance(X, np.ndarray):
         return (X != 0).astype(np.float64)
-    return sp.csr_array((np.ones(X.nnz), X.indices, X.indptr), X.shape)
+    return sp.csr_array(((X.data != 0).astype(np.float64), X.indices, X.indptr), X.shape)

@@ -199,12 +199,19 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
                 )
 
         with whole.part(1, "refit", count) if whole else fit_task(self, X, y, count) as task:
-            if count == 1:  # in this thread `solve` handles Ctrl-C and may use all BLAS threads
-                results = [run(0)]
-            else:
-                tasks = [partial(run, k) for k in range(count)]
-                results = conditions.in_threads(tasks, conditions.verbose)
+            try:
+                if count == 1:  # in this thread `solve` handles Ctrl-C and may use all BLAS threads
+                    results = [run(0)]
+                else:
+                    tasks = [partial(run, k) for k in range(count)]
+                    results = conditions.in_threads(tasks, conditions.verbose)
+            except KeyboardInterrupt as interrupt:  # a second one; the model so far is kept
+                last = getattr(interrupt, "results", [getattr(interrupt, "result", None)])
+                if None not in last:
+                    self._keep(training, last)
+                raise
         self._keep(training, results)
+        conditions.warn(results)
         return self
 
     def _starts(self, problems: list[Problem]) -> list[State | None]:
@@ -229,7 +236,6 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         self.converged_ = all(result.converged for result in results)
         passes = max(result.trace.passes[-1] for result in results)
         self.n_iter_ = max(1, int(np.ceil(passes)))
-        training.conditions.warn(results)
 
     def _linear(self, X: MatrixLike) -> Array:
         """X coef_' + intercept_, with one column for each output."""

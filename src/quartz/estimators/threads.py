@@ -11,6 +11,7 @@ from sklearn import config_context, get_config
 from threadpoolctl import threadpool_limits
 
 from quartz.progress import counting_bar
+from quartz.run.interruption import is_raised
 
 T = TypeVar("T")
 
@@ -31,8 +32,11 @@ def in_threads(
 
     Ctrl-C sets `stop`, which the tasks must respect, and waits until they have ended. Therefore
     even a single task runs in a thread of its own: the main thread only waits, and an interruption
-    between two runs of a task loses nothing. Each task has one BLAS thread, because more of them
-    change the rounding of sums, and results must be the same for all `n_jobs`.
+    between two runs of a task loses nothing. A second Ctrl-C soon after the first one raises
+    KeyboardInterrupt, with what the tasks returned as its attribute `results`.
+
+    Each task has one BLAS thread, because more of them change the rounding of sums, and results
+    must be the same for all `n_jobs`.
 
     Parameters
     ----------
@@ -56,9 +60,13 @@ def in_threads(
         with ThreadPoolExecutor(jobs) as pool:
             futures = [pool.submit(run, task) for task in tasks]
             try:
-                failed = wait(futures, return_when=FIRST_EXCEPTION).not_done
-            except KeyboardInterrupt:
-                failed = set(futures)
-            if failed:  # after an exception or Ctrl-C the other runs need not go on
+                if wait(futures, return_when=FIRST_EXCEPTION).not_done:
+                    stop.set()  # after an exception the other runs need not go on
+                return [future.result() for future in futures]
+            except KeyboardInterrupt as interrupt:
                 stop.set()
-            return [future.result() for future in futures]
+                results = [future.result() for future in futures]
+                if is_raised("return"):
+                    interrupt.results = results  # type: ignore[attr-defined]
+                    raise
+                return results

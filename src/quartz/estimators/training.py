@@ -18,7 +18,7 @@ from quartz.losses.base import Loss
 from quartz.methods import Method
 from quartz.problem import Problem
 from quartz.regularizers.base import abilities
-from quartz.run import Result, solve
+from quartz.run import Result, Status, solve
 from quartz.run.loop import Callback
 from quartz.run.start import AnyStart
 from quartz.samplings import Recipe
@@ -107,11 +107,14 @@ class Conditions:
             return
         worst = max(missed, key=lambda result: result.certificate.relative_gap)
         which = f" in {len(missed)} of {len(results)} problems" if len(results) > 1 else ""
+        remedy = f"Raise max_passes={self.max_passes:g} or max_seconds, loosen"
+        if worst.status is Status.ROUNDING:
+            remedy = "Rounding hides any further progress: loosen"
         warn_user(
             f"{self.name}: the certified relative duality gap "
             f"{worst.certificate.relative_gap:.1e} misses tol={self.tol:g}{which} "
-            f"({worst.status.value} after {worst.trace.passes[-1]:.4g} passes). Raise max_passes="
-            f"{self.max_passes:g} or max_seconds, loosen tol, scale the features, or raise alpha.",
+            f"({worst.status.value} after {worst.trace.passes[-1]:.4g} passes). {remedy} tol, "
+            "scale the features, or raise alpha.",
             ConvergenceWarning,
         )
 

@@ -101,15 +101,8 @@ class Intercept:
         return True
 
     def repaired(self, losses: ExampleLosses, alpha: Array, predictions: Array) -> Array:
-        """Duals near alpha that do, inside the domain of the conjugates; a copy."""
+        """Duals near alpha that do so exactly, inside the domain of the conjugates; a copy."""
         return alpha.copy()
-
-    def rounding(self, alpha: Array, abar: Array, size: float, w: Array) -> float:
-        """A bound for what rounding adds to D in C' alpha = 0 and in centred rows.
-
-        `size` is the mean of the conjugates' absolute values.
-        """
-        return 0.0
 
     # The method of multipliers: what a state carries from epoch to epoch for the free columns
 

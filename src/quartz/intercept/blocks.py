@@ -1,6 +1,7 @@
 """Rows with one more column, a constant, and centred ones besides; never stored."""
 
 from copy import copy
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -48,6 +49,7 @@ class InterceptBlocks(Blocks):
         other = copy(self)
         other.constant = constant
         other.norms = self.norms + (constant**2 - self.constant**2)
+        other.__dict__.pop("lengths", None)
         return other
 
     def kernel_view(self) -> KernelView:
@@ -87,6 +89,17 @@ class InterceptBlocks(Blocks):
         if np.any(offsets):
             norms += offsets * self._squared_norms(ones)
         return norms
+
+    @cached_property
+    def lengths(self) -> Array:
+        """Those of x_i, c and s together, since x_i - c is never formed."""
+        constants = 2 * np.linalg.norm(self.centre) + self.constant
+        return np.asarray(np.sqrt(self.norms) + constants)
+
+    def accurate(self) -> Self:
+        other = super().accurate()
+        other.rows = self.rows.accurate()
+        return other
 
     def gram_products(self, alpha: Array) -> Array:
         return self.per_example(self.norms) * alpha
@@ -167,6 +180,10 @@ class FreeBlocks(InterceptBlocks):
     """The same for a free intercept, of which kernels keep its own coordinates."""
 
     has_free_columns = True
+
+    def balanced_combination(self, alpha: Array) -> Array:
+        """Neither the centre nor the constant counts."""
+        return np.append(self.rows.combination(alpha), np.zeros(self.m))
 
     def kernel_view(self) -> KernelView:
         """The kernel sees abar without its last m coordinates."""

@@ -73,8 +73,8 @@ class FreeIntercept(Intercept):
         predictions = np.zeros(data.dual_shape)
         if features.any():
             predictions = data.rows.predictions(features)
-        b = best_intercept(losses, predictions, b)
-        return data.with_intercept(features, b), predictions + b
+        point = data.with_intercept(features, best_intercept(losses, predictions, b))
+        return point, predictions + data.intercept(point)  # b as it is read from w, rounded
 
     def with_best(self, losses: ExampleLosses, w: Array) -> Array:
         return self.completed(losses, w)[0]
@@ -90,18 +90,6 @@ class FreeIntercept(Intercept):
 
     def repaired(self, losses: ExampleLosses, alpha: Array, predictions: Array) -> Array:
         return repaired(losses, alpha, predictions)
-
-    def rounding(self, alpha: Array, abar: Array, size: float, w: Array) -> float:
-        """|b sum_i alpha_i| / n, b that of centred rows, and the last digits.
-
-        These are of the conjugates and of the centred combination, which are differences of large
-        numbers if targets or columns have large offsets.
-        """
-        data = self.data
-        constraint = np.abs(data.constant * w[-data.m :] * alpha.sum(axis=0)).sum() / data.n
-        lengths = np.linalg.norm(data.centre) * np.linalg.norm(abar[: -data.m])
-        digits = size + lengths * np.abs(alpha).sum() / data.n
-        return float(constraint + 4 * np.finfo(np.float64).eps * digits)
 
     def carried_by(self, w: Array) -> Array:
         return self.data.constant * w[-self.data.m :]

@@ -1,4 +1,4 @@
-"""Duals that sum to 0 inside the domain of the conjugates, near given ones.
+"""Duals that sum to 0 inside the domain of the conjugates, near given ones; both hold exactly.
 
 The domain of a scalar loss is an interval for each example. Losses over classes that say `simplex`
 have alpha_i = s_i (e_y - p_i) with p_i in the unit simplex, s_i being the weight. With several
@@ -7,6 +7,7 @@ free columns the sums would be C' alpha = 0, one linear constraint for each colu
 
 import numpy as np
 
+from quartz import grid
 from quartz.arrays import Array, Mask
 from quartz.losses.examples import ExampleLosses
 
@@ -14,7 +15,7 @@ CLOSE = 1e-6  # relative distance of predictions between which a linear piece of
 
 
 def repaired(losses: ExampleLosses, alpha: Array, predictions: Array) -> Array:
-    """Return duals near alpha that sum to 0, inside the domain of the conjugates.
+    """Return duals near alpha that sum to 0 exactly, inside the domain of the conjugates.
 
     alpha_i' = alpha_i - delta r_i, where the room r_i = (alpha_i - l)(u - alpha_i) / (u - l) in the
     domain [l, u] is 0 at its ends, which are corners of the conjugate; for logistic loss it is the
@@ -22,14 +23,24 @@ def repaired(losses: ExampleLosses, alpha: Array, predictions: Array) -> Array:
     their loss, with duals that say so, are at a corner, too.
     """
     if losses.abilities.vector:
-        return _repaired_in_simplex(losses, alpha)
+        weights = np.asarray(losses.weights_or_ones)
+        return grid.balanced_simplex_duals(_repaired_in_simplex(losses, alpha), losses.y, weights)
     low, high = losses.dual_bounds
     alpha = np.clip(alpha, low, high)
-    found = losses.repaired_by_loop(alpha, predictions, CLOSE)
-    if found is not None:
-        return found
-    room, width = (alpha - low) * (high - alpha), high - low
+    by_loop = losses.repaired_by_loop(alpha, predictions, CLOSE)
+    near = _repaired(losses, alpha, predictions) if by_loop is None else by_loop
+    if near.ndim == 1:
+        return grid.balanced(near, low, high)
+    columns = zip(near.T, low.T, high.T, strict=True)
+    return np.column_stack([grid.balanced(*column) for column in columns])
+
+
+def _repaired(losses: ExampleLosses, alpha: Array, predictions: Array) -> Array:
+    """The same up to rounding, of duals inside the domain."""
+    low, high = losses.dual_bounds
+    room, width = alpha - low, high - low
     np.divide(room, width, out=room, where=width > 0)  # an example of weight 0 has no room
+    room *= high - alpha
     room[_at_corner(losses, alpha, predictions, room > 0)] = 0.0
     total, rooms = alpha.sum(axis=0), room.sum(axis=0)
     # Where there is too little room, all duals move towards the ends of their domains. This loses

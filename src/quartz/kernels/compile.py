@@ -26,7 +26,7 @@ from typing import cast
 
 import numpy as np
 
-from quartz.domain import SLACK, barrier
+from quartz.domain import barrier
 from quartz.kernels.placeholder import Function, Parts
 
 # Options of Numba. Division by zero gives what NumPy gives, which is also what the reference does.
@@ -62,6 +62,10 @@ def specialize(kernel: Function, parts: Parts) -> Function:
 _specialized: dict[tuple[object, ...], "Specialized"] = {}
 
 
+class NotCompilableError(TypeError):
+    """Numba cannot compile a function of a loss, a regularizer or a storage."""
+
+
 class Specialized:
     """A kernel with its placeholders replaced, compiled once for each signature."""
 
@@ -83,7 +87,7 @@ class Specialized:
                 self._compiled[kind] = self._compile(_signature(arguments))
             return self._compiled[kind](*arguments)
         except _machine().NumbaError as error:
-            raise TypeError(
+            raise NotCompilableError(
                 f"The loss or regularizer of this problem cannot be compiled for the kernel "
                 f"{self._kernel.__name__}: use NumPy, fields of self and functions of your own "
                 f"module only (see quartz.losses.base), or solve with "
@@ -126,7 +130,7 @@ def _link(
 ) -> FunctionType:
     """Copy a function, with `suffix` added to its name and compiled helpers in its globals."""
     if function in callers:
-        raise TypeError(f"{function.__qualname__} calls itself, which a kernel cannot do.")
+        raise NotCompilableError(f"{function.__qualname__} calls itself, which a kernel cannot do.")
     names = {**function.__globals__, **dict(_globals(function, parts))}
     for name, callee in _callees(function, parts):
         names[name] = _helper(callee, parts, (*callers, function))
@@ -212,7 +216,7 @@ def _fingerprint(kernel: FunctionType, parts: Parts) -> str | None:
     was imported. Returns None if a value is of a kind that cannot be hashed, such as a module with
     settings; then nothing is cached on disk.
     """
-    digest = hashlib.sha256(repr((_OPTIONS, _HELPER_OPTIONS, SLACK)).encode())
+    digest = hashlib.sha256(repr((_OPTIONS, _HELPER_OPTIONS)).encode())
     functions: list[FunctionType] = [_machine().compiled_barrier, *_reached(kernel, parts)]
     for function in functions:
         digest.update(f"{function.__module__}.{function.__qualname__}".encode())

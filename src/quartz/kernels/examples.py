@@ -10,6 +10,7 @@ import numpy as np
 
 from quartz.arrays import AnyArray, Array, Floats, IntArray
 from quartz.kernels.compile import specialize
+from quartz.kernels.error_free import two_sum
 from quartz.kernels.loss import loss_conjugate, loss_curvature
 from quartz.kernels.placeholder import Opaque, placeholder
 
@@ -42,12 +43,13 @@ def fenchel_young(
 ) -> tuple[Array, float, float, float]:
     """The Fenchel-Young gaps of all examples, and three means over the examples.
 
-    These are the means of the losses, of the conjugates, and of the conjugates' absolute values.
+    These are the means of the losses and of the conjugates, and that of the conjugates' absolute
+    values with gamma s_i (alpha_i / s_i)^2 added.
     """
     methods = {"loss_function": type(loss).value, "loss_conjugate": type(loss).conjugate}
     gaps = np.empty(len(a))
     weights = _UNWEIGHTED if weights is None else weights
-    sums = specialize(_fenchel_young, methods)(loss, a, alpha, y, weights, gaps)
+    sums = specialize(_fenchel_young, methods)(loss, a, alpha, y, weights, float(loss.gamma), gaps)
     value, conjugate, size = (float(total) / len(a) for total in sums)
     return gaps, value, conjugate, size
 
@@ -78,7 +80,7 @@ def repair(
     ends: tuple[Array, Array],
     close: float,
 ) -> Array:
-    """Dual variables near alpha that sum to 0, as in `quartz.intercept.repair`, for one output.
+    """Dual variables near alpha that nearly sum to 0, as in `quartz.intercept.repair`, one output.
 
     `ends` are the lower and upper bounds of the dual variables.
     """
@@ -113,9 +115,10 @@ def _conjugates(loss: Opaque, u: Array, y: AnyArray, weights: Array, out: Array)
 
 
 def _fenchel_young(
-    loss: Opaque, a: Array, alpha: Array, y: AnyArray, weights: Array, gaps: Array
+    loss: Opaque, a: Array, alpha: Array, y: AnyArray, weights: Array, bend: float, gaps: Array
 ) -> tuple[float, float, float]:
-    values = conjugates = sizes = (0.0, 0.0)
+    values = conjugates = (0.0, 0.0)
+    sizes = 0.0
     for i in range(gaps.size):
         s = weights[i] if weights.size else 1.0
         if s > 0.0:
@@ -126,16 +129,17 @@ def _fenchel_young(
         gaps[i] = value + conjugate + a[i] * alpha[i]
         values = _plus(values, value)
         conjugates = _plus(conjugates, conjugate)
-        sizes = _plus(sizes, abs(conjugate))
-    return _total(values), _total(conjugates), _total(sizes)
+        sizes += abs(conjugate)
+        if s > 0.0:
+            sizes += bend * alpha[i] * (alpha[i] / s)
+    return _total(values), _total(conjugates), sizes
 
 
 def _plus(sum_and_lost: tuple[float, float], x: float) -> tuple[float, float]:
     """Add x to the sum; what rounding loses is summed separately."""
-    before, lost = sum_and_lost
-    after = before + x
-    back = after - before
-    return after, lost + ((before - (after - back)) + (x - back))
+    total, lost = sum_and_lost
+    total, rest = two_sum(total, x)
+    return total, lost + rest
 
 
 def _total(sum_and_lost: tuple[float, float]) -> float:
@@ -218,7 +222,7 @@ def _bracket(
     for _ in range(MOST_STEPS):
         far = start + width
         there, _ = _shifted_slope(loss, a, y, weights, far, examples)
-        if there * here <= 0.0:
+        if (there > 0.0) != (here > 0.0):  # a product of the two may underflow
             if width > 0.0:
                 return (near, far), (here, there)
             return (far, near), (there, here)
@@ -261,7 +265,7 @@ def _repair(
             if corner:
                 corner = alpha[i] == -s * loss_function(loss, a[i] - near, y[i])
             if not corner:
-                out[i] = (alpha[i] - low[i]) * (high[i] - alpha[i]) / (high[i] - low[i])
+                out[i] = (alpha[i] - low[i]) / (high[i] - low[i]) * (high[i] - alpha[i])
         rooms += out[i]
     if abs(total) > rooms:
         rooms = 0.0

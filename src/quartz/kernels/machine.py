@@ -10,7 +10,7 @@ from numba.core import cgutils
 from numba.core.errors import NumbaError
 from numba.extending import intrinsic, overload
 
-from quartz.domain import SLACK, barrier
+from quartz.domain import barrier
 
 __all__ = ["NumbaError", "compiled_barrier", "njit", "prefetch_element", "typeof"]
 
@@ -46,6 +46,6 @@ def compiled_barrier(x, lower, upper):  # type: ignore[no-untyped-def]
     """The barrier of one number, without the array that `np.where` would allocate."""
 
     def scalar_barrier(x, lower, upper):  # type: ignore[no-untyped-def]
-        return 0.0 if lower - SLACK <= x <= upper + SLACK else np.inf
+        return 0.0 if lower <= x <= upper else np.inf
 
     return scalar_barrier

@@ -7,6 +7,7 @@ import numpy as np
 
 from quartz.arrays import Array, IntArray
 from quartz.kernels.compile import specialize
+from quartz.kernels.error_free import two_product, two_sum
 from quartz.kernels.placeholder import Opaque, Parts, Position
 from quartz.kernels.rows import add, column, dot, row_start, value
 
@@ -16,9 +17,19 @@ def multiply(rows: Opaque, parts: Parts, x: Array, out: Array) -> None:
     specialize(_multiply, {**parts, **_PLAIN})(rows, x, out)
 
 
-def multiply_transposed(rows: Opaque, parts: Parts, x: Array, out: Array) -> None:
-    """Out += X' x."""
-    specialize(_multiply_transposed, {**parts, **_PLAIN})(rows, x, out)
+def multiply_transposed(rows: Opaque, parts: Parts, first: int, x: Array, out: Array) -> None:
+    """Out += X' x for as many rows as x has entries, from the first one on."""
+    specialize(_multiply_transposed, {**parts, **_PLAIN})(rows, first, x, out)
+
+
+def multiply_exactly(rows: Opaque, parts: Parts, x: Array, out: Array) -> None:
+    """Out = X x, summed in twice the working precision and rounded at the end."""
+    specialize(_multiply_exactly, parts)(rows, x, out)
+
+
+def multiply_transposed_exactly(rows: Opaque, parts: Parts, x: Array, out: Array) -> None:
+    """Out = X' x, summed in twice the working precision and rounded at the end."""
+    specialize(_multiply_transposed_exactly, parts)(rows, x, out, np.zeros_like(out))
 
 
 def squared_multiply(rows: Opaque, parts: Parts, x: Array, out: Array) -> None:
@@ -53,10 +64,34 @@ def _multiply(rows: Opaque, x: Array, out: Array) -> None:
         out[i] = dot(rows, np.uint64(i), x, 0.0, None)
 
 
-def _multiply_transposed(rows: Opaque, x: Array, out: Array) -> None:
+def _multiply_transposed(rows: Opaque, first: int, x: Array, out: Array) -> None:
     for i in range(x.size):
         if x[i] != 0.0:
-            add(rows, np.uint64(i), x[i], out, 0.0, None)
+            add(rows, np.uint64(first + i), x[i], out, 0.0, None)
+
+
+def _multiply_exactly(rows: Opaque, x: Array, out: Array) -> None:
+    """The algorithm Dot2 of Ogita, Rump and Oishi."""
+    for i in range(out.size):
+        start, stop = row_start(rows, np.uint64(i)), row_start(rows, np.uint64(i + 1))
+        total = lost = 0.0
+        for k in range(start, stop):
+            product, missing = two_product(np.float64(value(rows, k)), x[column(rows, k, start)])
+            total, rest = two_sum(total, product)
+            lost += rest + missing
+        out[i] = total + lost
+
+
+def _multiply_transposed_exactly(rows: Opaque, x: Array, out: Array, lost: Array) -> None:
+    for i in range(x.size):
+        start, stop = row_start(rows, np.uint64(i)), row_start(rows, np.uint64(i + 1))
+        for k in range(start, stop):
+            j = column(rows, k, start)
+            product, missing = two_product(np.float64(value(rows, k)), x[i])
+            out[j], rest = two_sum(out[j], product)
+            lost[j] += rest + missing
+    for j in range(out.size):
+        out[j] += lost[j]
 
 
 def _squared_multiply(rows: Opaque, x: Array, out: Array) -> None:

@@ -34,6 +34,17 @@ that is the multitask loss, with the same gamma.
 a = A_i' grad g*(abar). Equivalently alpha + Delta = -grad phi(b) at b = prox_{q phi}(a - q alpha).
 The new value is returned, not Delta, so that it can lie exactly on the boundary of the domain.
 
+Certificates rely on this accuracy, with e = 2^-53 and C = 16, for all floats unless the result
+overflows or is below 1e-300:
+
+    value       phi(a') (1 + d) with |a'_k - a_k| <= C e |a_k| for each output k, |d| <= C e
+    conjugate   off by at most C e (|phi*(u)| + gamma ||u||^2)
+    gradient    off by at most C e (||grad phi(a)|| + ||a|| / gamma); minus it is in the domain
+    step        in the domain
+
+The domain is that of the conjugate and exact: at every float outside it the conjugate is infinite.
+Only the sum of a dual variable over classes, which is 0, may be off by rounding.
+
 A loss is a tuple, so that losses of different classes with equal fields compare equal: ask for
 their type where that matters.
 

@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 
+from quartz import grid
 from quartz.arrays import AnyArray, Array, Floats, IntArray
 from quartz.kernels import examples as kernels
+from quartz.kernels.compile import NotCompilableError
 from quartz.losses.base import Loss, Prediction, abilities
 
 # Numbers of examples
@@ -23,6 +25,8 @@ TOGETHER = 8192  # which NumPy evaluates at once for a scalar loss, so that they
 # Predictions at which a bounded gradient has reached its bound; the smaller ones are for formulas
 # that overflow to nan at the larger ones.
 FAR = 1e30, 300.0, 30.0
+
+SLACK = 1e-12  # how far outside its domain rounding may put a dual variable, relative to its size
 
 _not_compilable: set[tuple[type | str, ...]] = set()  # type of the loss, kernel and its options
 
@@ -37,7 +41,8 @@ class FenchelYoung(NamedTuple):
     loss, conjugate : float
         Means of the first and of the second term.
     size : float
-        Mean absolute value of the second term.
+        Mean of the second term's absolute value, plus gamma s_i |alpha_i / s_i|^2: its accuracy is
+        relative to that.
     """
 
     gaps: Array
@@ -141,11 +146,21 @@ class ExampleLosses:
             if found is not None:
                 return FenchelYoung(*found)
         terms, minus = self.values(a), self.conjugates(alpha)
-        mean_loss = float(np.mean(terms))
-        products = a * alpha
-        terms += minus
-        terms += products if a.ndim == 1 else products.sum(axis=1)
-        return FenchelYoung(terms, mean_loss, float(np.mean(minus)), float(np.mean(np.abs(minus))))
+        with np.errstate(over="ignore", invalid="ignore"):  # the certificate looks at what is lost
+            mean_loss = float(np.mean(terms))
+            size = float(np.mean(np.abs(minus))) + self._bend(alpha)
+            products = a * alpha
+            terms += minus
+            terms += products if a.ndim == 1 else products.sum(axis=1)
+            return FenchelYoung(terms, mean_loss, float(np.mean(minus)), size)
+
+    def _bend(self, alpha: Array) -> float:
+        """The mean of gamma s_i |alpha_i / s_i|^2."""
+        squares = alpha * alpha
+        if self.weights is not None:
+            weights = self.weights if alpha.ndim == 1 else self.weights[:, None]
+            squares = np.divide(squares, weights, out=squares, where=weights > 0)
+        return float(self.loss.gamma) * float(np.sum(squares)) / self.n
 
     # One example
 
@@ -177,17 +192,38 @@ class ExampleLosses:
 
         They are minus the gradients at predictions far away (see `FAR`).
         """
+        if self.abilities.targets == "sign":  # two targets are enough
+            ends = [self._ends(np.array(sign)) for sign in (1.0, -1.0)]
+            chosen = [np.where(self.y > 0, *pair) for pair in zip(*ends, strict=True)]
+        else:
+            chosen = list(self._ends(self.y))
+        low, high = (_weighted(end, self.weights) for end in chosen)
+        return low, high
+
+    def _ends(self, y: AnyArray) -> tuple[Array, Array]:
+        """Minus the gradients of the unweighted loss far away, to the right and to the left."""
+        reach = max(1.0, float(np.abs(y).max(initial=0.0)))
         ends = []
         for side in (1.0, -1.0):
-            end = np.full(self.shape, np.nan)
+            end = np.full(y.shape, np.nan)
             for far in FAR:
-                lacking = np.isnan(end)
-                if lacking.any():
+                if np.isnan(end).any():
                     with np.errstate(all="ignore"):
-                        found = -self.gradients(np.full(end.shape, side * far))
-                    end = np.where(lacking, np.clip(found, -FAR[0], FAR[0]), end)
+                        found = -self.loss.gradient(np.full(y.shape, side * far * reach), y)
+                    found = np.clip(found, -FAR[0] * reach, FAR[0] * reach)
+                    end = np.where(np.isnan(end), found, end)
             ends.append(end)
         return ends[0], ends[1]
+
+    @cached_property
+    def steepest(self) -> Array:
+        """Bounds for the norms of the gradients of s_i phi_i; infinite if there are none."""
+        if self.abilities.simplex:
+            return np.sqrt(2.0) * self.weights_or_ones
+        if self.abilities.vector:
+            return np.full(self.n, np.inf)
+        ends = np.maximum(*map(np.abs, self.dual_bounds))
+        return ends if ends.ndim == 1 else np.asarray(np.linalg.norm(ends, axis=1))
 
     def nearest_feasible(self, alpha: Array) -> Array:
         """Dual variables moved into the domain of the conjugates.
@@ -203,6 +239,24 @@ class ExampleLosses:
         weights = self.weights_or_ones[:, None]
         points *= np.divide(weights, sums, out=np.zeros_like(sums), where=sums > 0)
         return self.simplex_points(points)  # the map is its own inverse
+
+    def rounded_into_domain(self, alpha: Array) -> Array:
+        """Dual variables that rounding put outside the domain of the conjugates, moved into it.
+
+        Those farther outside than SLACK stay there, and their conjugates are infinite. Those of a
+        loss with `simplex` are moved to where they sum to 0 exactly.
+        """
+        if self.abilities.simplex:
+            found = grid.simplex_duals(alpha, self.y, np.asarray(self.weights_or_ones))
+        elif self.abilities.vector:
+            return alpha.copy()
+        else:
+            found = self.nearest_feasible(alpha)
+        near = SLACK * (self.weights_or_ones + np.abs(alpha).reshape(self.n, -1).max(axis=1))
+        moved = np.abs(found - alpha).reshape(self.n, -1).max(axis=1)
+        far = np.flatnonzero(moved > near)
+        found[far] = alpha[far]
+        return found
 
     def simplex_points(self, alpha: Array) -> Array:
         """s_i p_i, for dual variables alpha_i = s_i (e_y - p_i) of a loss with `simplex`."""
@@ -271,7 +325,7 @@ class ExampleLosses:
             return None
         try:
             return getattr(kernels, kernel)(self.loss, x, *arguments, **choice)
-        except (TypeError, AttributeError):  # Numba cannot compile this loss, or it lacks a part
+        except NotCompilableError:
             _not_compilable.add(key)
             return None
 
@@ -290,7 +344,7 @@ def _root(rising: Callable[[float], float], start: float) -> float:
     low, width = start, -1.0 if here > 0 else 1.0
     for _ in range(200):
         high = start + width
-        if rising(high) * here <= 0:
+        if (rising(high) > 0) != (here > 0):  # a product of the two may underflow
             return float(brentq(rising, low, high, xtol=1e-300, rtol=1e-15, maxiter=500))
         low, width = high, 4 * width
     return np.nan

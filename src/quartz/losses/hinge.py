@@ -45,7 +45,8 @@ class Hinge(NamedTuple):
         slack = 1.0 - y * a
         if q <= 0.0:
             return y * (slack > 0.0) if slack != 0.0 else alpha
-        return y * min(max(y * alpha + slack / q, 0.0), 1.0)
+        # No move is longer than 1; without the bounds of q the quotient may overflow.
+        return y * min(max(y * alpha + min(max(slack, -q), q) / q, 0.0), 1.0)
 
 
 class SmoothedHinge(NamedTuple):
@@ -66,11 +67,11 @@ class SmoothedHinge(NamedTuple):
         """0, (1 - t)^2 / (2 gamma), or 1 - t - gamma / 2, as t falls."""
         slack = np.maximum(1.0 - y * a, 0.0)
         bent = np.minimum(slack, self.gamma)
-        return bent * (slack - 0.5 * bent) / self.gamma
+        return bent / self.gamma * (slack - 0.5 * bent)
 
     def gradient(self, a: Floats, y: Floats) -> Floats:
         """-y b with b = (1 - t) / gamma clipped to [0, 1]."""
-        return -y * np.minimum(np.maximum((1.0 - y * a) / self.gamma, 0.0), 1.0)
+        return -y * np.minimum(np.maximum(1.0 - y * a, 0.0), self.gamma) / self.gamma
 
     def curvature(self, a: Floats, y: Floats) -> Floats:
         """1 / gamma where the loss is bent, else 0."""
@@ -79,13 +80,13 @@ class SmoothedHinge(NamedTuple):
 
     def conjugate(self, u: Floats, y: Floats) -> Floats:
         """phi*(u)."""
-        b = -y * u
-        return b * (0.5 * self.gamma * b - 1.0) + barrier(b, 0.0, 1.0)
+        b = np.minimum(np.maximum(-y * u, 0.0), 1.0)  # far outside the square would overflow
+        return b * (0.5 * self.gamma * b - 1.0) + barrier(-y * u, 0.0, 1.0)
 
     def step(self, alpha: float, a: float, y: float, q: float) -> float:
         """New alpha of Option I, the closed form below [g-app-1]."""
-        b = (1.0 - y * a + q * y * alpha) / (self.gamma + q)
-        return y * min(max(b, 0.0), 1.0)
+        most = self.gamma + q
+        return y * (min(max(1.0 - y * a + q * y * alpha, 0.0), most) / most)
 
 
 class SquaredHinge(NamedTuple):
@@ -104,7 +105,8 @@ class SquaredHinge(NamedTuple):
 
     def value(self, a: Floats, y: Floats) -> Floats:
         """max(0, 1 - t)^2 / (2 gamma)."""
-        return 0.5 * np.maximum(1.0 - y * a, 0.0) ** 2 / self.gamma
+        slack = np.maximum(1.0 - y * a, 0.0)
+        return 0.5 * slack / self.gamma * slack
 
     def gradient(self, a: Floats, y: Floats) -> Floats:
         """-y max(0, 1 - t) / gamma."""
@@ -116,8 +118,8 @@ class SquaredHinge(NamedTuple):
 
     def conjugate(self, u: Floats, y: Floats) -> Floats:
         """phi*(u)."""
-        b = -y * u
-        return b * (0.5 * self.gamma * b - 1.0) + barrier(b, 0.0, np.inf)
+        b = np.maximum(-y * u, 0.0)
+        return b * (0.5 * self.gamma * b - 1.0) + barrier(-y * u, 0.0, np.inf)
 
     def step(self, alpha: float, a: float, y: float, q: float) -> float:
         """New alpha of Option I, the closed form below [g-app-2]."""

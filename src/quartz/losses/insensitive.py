@@ -1,8 +1,8 @@
 """Robust regression: the absolute error, with a dead zone, smoothed, or both.
 
 All are functions of the residual r = a - y, with conjugates that are finite on [-1, 1]:
-phi*(u) = u y + epsilon |u| + gamma u^2 / 2. epsilon is 0 without a dead zone, gamma without
-smoothing.
+phi*(u) = |u| (sign(u) y + epsilon + gamma |u| / 2). epsilon is 0 without a dead zone, gamma without
+smoothing. Numbers are clipped before they are multiplied or divided, which could overflow.
 """
 
 from typing import NamedTuple
@@ -34,13 +34,15 @@ class Absolute(NamedTuple):
 
     def conjugate(self, u: Floats, y: Floats) -> Floats:
         """phi*(u)."""
-        return u * y + barrier(u, -1.0, 1.0)
+        size = np.minimum(np.abs(u), 1.0)
+        return size * (np.copysign(1.0, u) * y) + barrier(u, -1.0, 1.0)
 
     def step(self, alpha: float, a: float, y: float, q: float) -> float:
         """New alpha of Option I; an empty example (q = 0) goes straight to a bound."""
         if q <= 0.0:
             return np.sign(y - a)
-        return min(max(alpha + (y - a) / q, -1.0), 1.0)
+        # No move is longer than 2.
+        return min(max(alpha + min(max(y - a, -2.0 * q), 2.0 * q) / q, -1.0), 1.0)
 
 
 class Huber(NamedTuple):
@@ -56,11 +58,11 @@ class Huber(NamedTuple):
         """phi(a)."""
         size = np.abs(a - y)
         bent = np.minimum(size, self.gamma)
-        return bent * (size - 0.5 * bent) / self.gamma
+        return bent / self.gamma * (size - 0.5 * bent)
 
     def gradient(self, a: Floats, y: Floats) -> Floats:
         """The residual over gamma, clipped to [-1, 1]."""
-        return np.minimum(np.maximum((a - y) / self.gamma, -1.0), 1.0)
+        return np.minimum(np.maximum(a - y, -self.gamma), self.gamma) / self.gamma
 
     def curvature(self, a: Floats, y: Floats) -> Floats:
         """1 / gamma where the loss is bent, else 0."""
@@ -68,11 +70,14 @@ class Huber(NamedTuple):
 
     def conjugate(self, u: Floats, y: Floats) -> Floats:
         """phi*(u)."""
-        return u * (y + 0.5 * self.gamma * u) + barrier(u, -1.0, 1.0)
+        size = np.minimum(np.abs(u), 1.0)
+        slope = np.copysign(1.0, u) * y + 0.5 * self.gamma * size
+        return size * slope + barrier(u, -1.0, 1.0)
 
     def step(self, alpha: float, a: float, y: float, q: float) -> float:
         """New alpha of Option I."""
-        return min(max((y - a + q * alpha) / (self.gamma + q), -1.0), 1.0)
+        most = self.gamma + q
+        return min(max(y - a + q * alpha, -most), most) / most
 
 
 class EpsilonInsensitive(NamedTuple):
@@ -94,7 +99,7 @@ class EpsilonInsensitive(NamedTuple):
 
     def value(self, a: Floats, y: Floats) -> Floats:
         """phi(a)."""
-        return np.maximum(np.abs(a - y) - self.epsilon, 0.0)
+        return np.maximum(_excess(a, y, self.epsilon), 0.0)
 
     def gradient(self, a: Floats, y: Floats) -> Floats:
         """The sign of r outside the dead zone."""
@@ -102,7 +107,8 @@ class EpsilonInsensitive(NamedTuple):
 
     def conjugate(self, u: Floats, y: Floats) -> Floats:
         """phi*(u)."""
-        return u * y + self.epsilon * np.abs(u) + barrier(u, -1.0, 1.0)
+        size = np.minimum(np.abs(u), 1.0)
+        return size * (np.copysign(1.0, u) * y + self.epsilon) + barrier(u, -1.0, 1.0)
 
     def step(self, alpha: float, a: float, y: float, q: float) -> float:
         """New alpha of Option I; an empty example (q = 0) goes straight to a bound."""
@@ -110,7 +116,7 @@ class EpsilonInsensitive(NamedTuple):
         shrunk = np.sign(pull) * max(abs(pull) - self.epsilon, 0.0)
         if q <= 0.0:
             return np.sign(shrunk)
-        return min(max(shrunk / q, -1.0), 1.0)
+        return min(max(shrunk, -q), q) / q
 
 
 class SmoothedEpsilonInsensitive(NamedTuple):
@@ -126,14 +132,14 @@ class SmoothedEpsilonInsensitive(NamedTuple):
 
     def value(self, a: Floats, y: Floats) -> Floats:
         """phi(a)."""
-        excess = np.maximum(np.abs(a - y) - self.epsilon, 0.0)
+        excess = np.maximum(_excess(a, y, self.epsilon), 0.0)
         bent = np.minimum(excess, self.gamma)
-        return bent * (excess - 0.5 * bent) / self.gamma
+        return bent / self.gamma * (excess - 0.5 * bent)
 
     def gradient(self, a: Floats, y: Floats) -> Floats:
         """phi'(a)."""
-        excess = np.maximum(np.abs(a - y) - self.epsilon, 0.0)
-        return np.sign(a - y) * np.minimum(excess / self.gamma, 1.0)
+        excess = np.maximum(_excess(a, y, self.epsilon), 0.0)
+        return np.sign(a - y) * np.minimum(excess, self.gamma) / self.gamma
 
     def curvature(self, a: Floats, y: Floats) -> Floats:
         """1 / gamma where the loss is bent, else 0."""
@@ -142,10 +148,25 @@ class SmoothedEpsilonInsensitive(NamedTuple):
 
     def conjugate(self, u: Floats, y: Floats) -> Floats:
         """phi*(u)."""
-        return u * y + self.epsilon * np.abs(u) + 0.5 * self.gamma * u**2 + barrier(u, -1.0, 1.0)
+        size = np.minimum(np.abs(u), 1.0)
+        slope = (np.copysign(1.0, u) * y + self.epsilon) + 0.5 * self.gamma * size
+        return size * slope + barrier(u, -1.0, 1.0)
 
     def step(self, alpha: float, a: float, y: float, q: float) -> float:
         """New alpha of Option I."""
         pull = y - a + q * alpha
         shrunk = np.sign(pull) * max(abs(pull) - self.epsilon, 0.0)
-        return min(max(shrunk / (self.gamma + q), -1.0), 1.0)
+        most = self.gamma + q
+        return min(max(shrunk, -most), most) / most
+
+
+def _excess(a: Floats, y: Floats, epsilon: float) -> Floats:
+    """|a - y| - epsilon, to rounding of the result.
+
+    Where it is nearly 0 the rounding of r = a - y would be all that is left. What r lacks of a - y
+    is `lost`, exactly, by Knuth's sum of two numbers.
+    """
+    r = a - y
+    back = r - a
+    lost = (a - (r - back)) - (y + back)
+    return (np.abs(r) - epsilon) + np.copysign(1.0, r) * lost

@@ -11,9 +11,9 @@ from scipy.special import softmax
 
 from quartz import checks
 from quartz.arrays import Array, Floats
-from quartz.domain import SLACK
 
-_TINY = 1e-300  # least argument of log; it makes p log p = 0 at p = 0
+_TINY = 2.0**-1022  # least argument of log; it makes p log p = 0 at p = 0
+_SLACK = 1e-12  # how far from 0 rounding may put the sum of a dual variable, for each class
 
 
 class Softmax(NamedTuple):
@@ -43,16 +43,15 @@ class Softmax(NamedTuple):
         return True
 
     def value(self, a: Array, y: int) -> Floats:
-        """phi(a), without overflow."""
-        top = np.max(a)
-        return top - a[y] + np.log(np.sum(np.exp(a - top)))
+        """phi(a), without overflow: relative to the largest score, which is not summed."""
+        top = np.argmax(a)
+        others = np.exp(a - a[top])
+        others[top] = 0.0
+        return (a[top] - a[y]) + np.log1p(_sum(others))
 
     def gradient(self, a: Array, y: int) -> Array:
         """p - e_y."""
-        p = np.exp(a - np.max(a))
-        p /= np.sum(p)
-        p[y] -= 1.0
-        return p
+        return _difference(np.exp(a - np.max(a)), y, 1.0)
 
     def conjugate(self, u: Array, y: int) -> Floats:
         """phi*(u)."""
@@ -60,7 +59,9 @@ class Softmax(NamedTuple):
         p[y] += 1.0
         if not _in_simplex(p):
             return np.inf
-        return np.sum(p * np.log(np.maximum(p, _TINY)))
+        # What rounding loses of p_y comes back as in Logistic.conjugate.
+        lost = u[y] - (p[y] - 1.0)
+        return _sum(p * np.log(np.maximum(p, _TINY))) + lost
 
     def step(self, alpha: Array, a: Array, y: int, q: float) -> Array:
         """New alpha of Option I.
@@ -71,6 +72,10 @@ class Softmax(NamedTuple):
         """
         c = a - q * alpha
         c[y] += q
+        top = np.max(c)
+        for k in range(c.size):
+            # With max c = 0, nu is at least -q, and p_k = exp(-800) = 0 at the lower bound.
+            c[k] = max(c[k] - top, -q - 800.0)
         p = -alpha
         p[y] += 1.0
         p = np.maximum(p, 1e-15)
@@ -78,7 +83,7 @@ class Softmax(NamedTuple):
         nu = np.sum(p * (c - logs - q * p)) / np.sum(p)
         worst = np.inf
         for _ in range(20):
-            before, worst = worst, abs(np.sum(p) - 1.0)
+            before, worst, lacking = worst, 0.0, abs(np.sum(p) - 1.0)
             total = slope = 0.0
             for k in range(p.size):  # a loop, because temporary arrays would take most of the time
                 residual = logs[k] + q * p[k] + nu - c[k]
@@ -87,10 +92,9 @@ class Softmax(NamedTuple):
                 weight = p[k] / (1.0 + q * p[k])
                 total += p[k] - weight * residual
                 slope += weight
-            if worst <= 1e-14 * (1.0 + abs(nu)):
-                p /= -np.sum(p)
-                p[y] += 1.0
-                return p
+            if worst <= 1e-14 * (1.0 + abs(nu)) and lacking <= 1e-13:
+                return _difference(p, y, -1.0)
+            worst = max(worst, lacking)
             if not worst < 1e3 * before:
                 break
             change = (total - 1.0) / slope
@@ -134,9 +138,15 @@ class SmoothedMulticlassHinge(NamedTuple):
         checks.positive("gamma", self.gamma, "It makes the loss smooth; try 1.")
 
     def value(self, a: Array, y: int) -> Floats:
-        """phi(a), at the maximizing p."""
+        """phi(a) as a sum of nonnegative terms, gamma/2 ||u||^2 + gamma max(nu - 1, 0).
+
+        u = p - e_y is the maximizer and gamma nu = x - gamma p at the largest of its margins x.
+        """
         u = _hinge_maximizer(a, y, self.gamma)
-        return np.sum(u * (a + 1.0 - 0.5 * self.gamma * u)) - u[y]
+        margins = (a - a[y]) + 1.0
+        margins[y] = 0.0
+        beyond = np.max(margins) - self.gamma * (1.0 + np.max(u))
+        return 0.5 * self.gamma * _sum(u * u) + max(beyond, 0.0)
 
     def gradient(self, a: Array, y: int) -> Array:
         """p - e_y at the maximizing p."""
@@ -148,39 +158,78 @@ class SmoothedMulticlassHinge(NamedTuple):
         p[y] += 1.0
         if not _in_simplex(p):
             return np.inf
-        return u[y] + 0.5 * self.gamma * np.sum(u * u)
+        return u[y] + 0.5 * self.gamma * _sum(u * u)
 
     def step(self, alpha: Array, a: Array, y: int, q: float) -> Array:
-        """New alpha of Option I: the projection of a weighted mean on the simplex."""
-        target = a + 1.0 - q * alpha
-        target[y] += self.gamma + q - 1.0
-        p = -_project_on_simplex(target / (self.gamma + q))
-        p[y] += 1.0
-        return p
+        """New alpha of Option I: minus the gradient at a - q alpha of the loss with gamma + q."""
+        return -_hinge_maximizer(a - q * alpha, y, self.gamma + q)
 
 
 def _hinge_maximizer(a: Array, y: int, gamma: float) -> Array:
-    """p - e_y for the p that attains SmoothedMulticlassHinge."""
-    target = (a + 1.0) / gamma
-    target[y] += 1.0 - 1.0 / gamma
-    p = _project_on_simplex(target)
-    p[y] -= 1.0
-    return p
+    """p - e_y for the p that attains SmoothedMulticlassHinge.
+
+    With x_k = (a_k - a_y + 1) / gamma for k != y it is p_k = max(x_k - nu, 0), where nu is the root
+    of sum_{k != y} p_k = min(nu, 1). Newton steps from nu = 0 do not pass the root and are exact
+    when the set of all k with x_k > nu no longer changes; it can only shrink.
+    """
+    x = (a - a[y]) + 1.0
+    x[y] = 0.0
+    top = y
+    for k in range(a.size):
+        if k != y and (top == y or a[k] > a[top]):
+            top = k
+    beyond = x[top] > 2.0 * gamma
+    if beyond:
+        # p_y = 0, and only differences of the others count, which large numbers would swallow.
+        x = (a - a[top]) + gamma
+        x[y] = 0.0
+    for k in range(x.size):
+        x[k] = max(x[k], 0.0) / gamma
+    nu, before, count = 0.0, -1, 0
+    while count != before:
+        before, count, total = count, 0, 0.0
+        for k in range(x.size):
+            if x[k] > nu:
+                total += x[k] - nu
+                count += 1
+        new = nu + (total - nu) / (count + 1)
+        if beyond or new > 1.0:
+            new = nu + (total - 1.0) / count
+        nu = new
+    for k in range(x.size):
+        x[k] = max(x[k] - nu, 0.0)
+    x[y] = -1.0 if beyond else -min(nu, 1.0)
+    return x
+
+
+def _difference(sizes: Array, y: int, sign: float) -> Array:
+    """sign (p - e_y) for the p that is proportional to `sizes`, which are overwritten.
+
+    1 - p_y is the sum of the others, so that it keeps its digits where p_y is nearly 1.
+    """
+    own = sizes[y]
+    sizes[y] = 0.0
+    others = np.sum(sizes)
+    total = sign * (others + own)
+    sizes /= total
+    sizes[y] = -others / total
+    return sizes
 
 
 def _in_simplex(p: Array) -> bool:
-    return bool(np.min(p) >= -SLACK and abs(np.sum(p) - 1.0) <= p.size * SLACK)
+    """Whether p is in the simplex: exactly, but for the rounding of its sum."""
+    return bool(np.min(p) >= 0.0 and abs(np.sum(p) - 1.0) <= p.size * _SLACK)
 
 
-def _project_on_simplex(x: Array) -> Array:
-    """Return the nearest point of {p >= 0, sum p = 1}: max(x - nu, 0), nu found by sorting."""
-    falling = -np.sort(-x)
-    excess = np.cumsum(falling) - 1.0
-    nu = excess[0]
-    for k in range(1, x.size):
-        if falling[k] * (k + 1) > excess[k]:
-            nu = excess[k] / (k + 1)
-    return np.maximum(x - nu, 0.0)
+def _sum(x: Array) -> float:
+    """The sum of x, which is overwritten, by pairs: log2(m) roundings, where a loop has m."""
+    size = x.size
+    while size > 1:
+        half = size // 2
+        size -= half
+        for k in range(half):
+            x[k] += x[size + k]
+    return x[0]
 
 
 def _safe_softmax_step(c: Array, y: int, q: float) -> Array:
@@ -211,9 +260,7 @@ def _safe_softmax_step(c: Array, y: int, q: float) -> Array:
         if abs(new - nu) <= 1e-15 * (1.0 + abs(nu)):
             break
         nu = new
-    p /= -np.sum(p)
-    p[y] += 1.0
-    return p
+    return _difference(p, y, -1.0)
 
 
 def _wright_omega(x: float) -> float:

@@ -20,7 +20,8 @@ class Squared(NamedTuple):
 
     def value(self, a: Floats, y: Floats) -> Floats:
         """phi(a)."""
-        return 0.5 * (a - y) ** 2
+        residual = a - y
+        return 0.5 * residual * residual
 
     def gradient(self, a: Floats, y: Floats) -> Floats:
         """a - y."""

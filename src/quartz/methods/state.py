@@ -77,6 +77,9 @@ def _feasible(problem: Problem, duals: Array) -> Array:
         duals[problem.weights == 0] = 0
     outside = np.flatnonzero(np.isinf(problem.losses.conjugates(duals)))
     if outside.size:
+        duals = problem.losses.rounded_into_domain(duals)
+        outside = np.flatnonzero(np.isinf(problem.losses.conjugates(duals)))
+    if outside.size:
         i = int(outside[0])
         raise ValueError(
             f"duals[{i}] of the start is {duals[i]}, outside the domain of the conjugate of "

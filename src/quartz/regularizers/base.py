@@ -17,10 +17,18 @@ Optional
     length                 the length of w, if the parameters of g fix it (default None)
     vanishes_at(slope)     the least lam for which w = 0 is optimal, where `slope` is the gradient
                            of the mean loss at w = 0; paths begin there
+    nearest(w)             the nearest point of g's domain, if that is not everything; rounding may
+                           put the averaged w of Algorithm 1 outside
     validate()             raises ValueError on bad parameters
 
 The functions of a separable g act on one coordinate, and elementwise on a vector; the caller sums.
 Those of any other g take the whole vector, and `value` and `conjugate` return a number.
+
+Certificates rely on this accuracy, with e = 2^-53 and C = 16, for all floats unless the result
+overflows or is below 1e-300: each term of `value` is off by a factor of at most 1 + C e, and each
+term of `conjugate` is the one at a u' with ||u' - u|| <= C e ||u||, up to such a factor. For a g
+that is not separable C (d + 1) takes the place of C. The domain is exact: `value` is infinite at
+every float outside it, and `conjugate_gradient` lies inside it.
 
 :func:`abilities` is the only place that finds out which of the optional parts a regularizer has.
 """
@@ -59,6 +67,7 @@ class Abilities:
     weakened: Callable[[float], Regularizer] | None
     length: int | None
     vanishes_at: Callable[[Array], float] | None
+    nearest: Callable[[Array], Array] | None
 
 
 def abilities(regularizer: Regularizer) -> Abilities:
@@ -69,6 +78,7 @@ def abilities(regularizer: Regularizer) -> Abilities:
         weakened=getattr(regularizer, "weakened", None),
         length=getattr(regularizer, "length", None),
         vanishes_at=getattr(regularizer, "vanishes_at", None),
+        nearest=getattr(regularizer, "nearest", None),
     )
 
 

@@ -32,7 +32,8 @@ class ElasticNet(NamedTuple):
 
     def conjugate(self, u: Floats) -> Floats:
         """max(|u_j| - mu, 0)^2 / 2."""
-        return 0.5 * np.maximum(np.abs(u) - self.mu, 0.0) ** 2
+        size = np.maximum(np.abs(u) - self.mu, 0.0)
+        return 0.5 * size * size
 
     def conjugate_gradient(self, u: Floats) -> Floats:
         """u_j shrunk towards 0 by mu."""

@@ -8,6 +8,8 @@ from quartz import checks
 from quartz.arrays import Array, IntArray
 from quartz.regularizers.elastic_net import counts
 
+_TINY = 2.0**-1022  # least divisor of a vector, for a vector of zeros
+
 
 class GroupL2(NamedTuple):
     """g(w) = ||w||^2 / 2 + mu sum_G ||w_G||; the coordinates of a group vanish together.
@@ -39,15 +41,16 @@ class GroupL2(NamedTuple):
 
     def value(self, w: Array) -> float:
         """g(w)."""
-        return 0.5 * np.sum(w * w) + self.mu * np.sum(_norms(self.groups, w))
+        return np.sum(0.5 * w * w) + self.mu * np.sum(_norms(self.groups, w))
 
     def conjugate(self, u: Array) -> float:
         """sum_G max(||u_G|| - mu, 0)^2 / 2."""
-        return 0.5 * np.sum(np.maximum(_norms(self.groups, u) - self.mu, 0.0) ** 2)
+        sizes = np.maximum(_norms(self.groups, u) - self.mu, 0.0)
+        return np.sum(0.5 * sizes * sizes)
 
     def conjugate_gradient(self, u: Array) -> Array:
         """Each group shrunk towards 0 by mu."""
-        norms = _norms(self.groups, u)
+        norms = np.sqrt(np.bincount(self.groups, u * u))  # unscaled: it is part of every step
         kept = np.maximum(norms - self.mu, 0.0)
         return u * (kept / np.maximum(norms, 1e-300))[self.groups]
 
@@ -61,4 +64,7 @@ class GroupL2(NamedTuple):
 
 
 def _norms(groups: IntArray, w: Array) -> Array:
-    return np.sqrt(np.bincount(groups, w * w))
+    """The norms of all groups, by squares that do not overflow, nor underflow where they count."""
+    largest = max(np.max(np.abs(w)), _TINY)
+    scaled = w / largest
+    return largest * np.sqrt(np.bincount(groups, scaled * scaled))

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quartz.arrays import Floats
+from quartz.arrays import Array, Floats
 from quartz.domain import barrier
 
 
@@ -48,11 +48,13 @@ class NonnegativeL2(NamedTuple):
 
     def value(self, w: Floats) -> Floats:
         """w_j^2 / 2 for w_j >= 0."""
-        return 0.5 * w * w + barrier(w, 0.0, np.inf)
+        inside = np.maximum(w, 0.0)  # the square of another w might overflow
+        return 0.5 * inside * inside + barrier(w, 0.0, np.inf)
 
     def conjugate(self, u: Floats) -> Floats:
         """max(u_j, 0)^2 / 2."""
-        return 0.5 * np.maximum(u, 0.0) ** 2
+        w = np.maximum(u, 0.0)
+        return 0.5 * w * w
 
     def conjugate_gradient(self, u: Floats) -> Floats:
         """max(u_j, 0)."""
@@ -61,6 +63,10 @@ class NonnegativeL2(NamedTuple):
     def weakened(self, t: float) -> "NonnegativeL2":
         """Return g itself: h is 0 or infinite."""
         return self
+
+    def nearest(self, w: Array) -> Array:
+        """max(w_j, 0)."""
+        return np.maximum(w, 0.0)
 
 
 class BoxL2(NamedTuple):
@@ -86,7 +92,8 @@ class BoxL2(NamedTuple):
 
     def value(self, w: Floats) -> Floats:
         """w_j^2 / 2 inside the box."""
-        return 0.5 * w * w + barrier(w, self.lower, self.upper)
+        inside = np.minimum(np.maximum(w, self.lower), self.upper)
+        return 0.5 * inside * inside + barrier(w, self.lower, self.upper)
 
     def conjugate(self, u: Floats) -> Floats:
         """u_j w - w^2 / 2 at the maximizing w."""
@@ -100,3 +107,7 @@ class BoxL2(NamedTuple):
     def weakened(self, t: float) -> "BoxL2":
         """Return g itself: h is 0 or infinite."""
         return self
+
+    def nearest(self, w: Array) -> Array:
+        """w_j clipped to the box."""
+        return np.minimum(np.maximum(w, self.lower), self.upper)

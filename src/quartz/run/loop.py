@@ -4,12 +4,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from quartz.certificate import Certificate, PrimalPoint, certify
+from quartz.certificate import Certificate, PrimalPoint, certify, certify_accurately
 from quartz.methods.state import State
 from quartz.methods.steps import Steps
 from quartz.problem import Problem
 from quartz.run.budget import Budget
-from quartz.run.result import Status, Trace
+from quartz.run.record import Record
+from quartz.run.result import Status
 from quartz.run.schedule import Schedule
 from quartz.run.stopping import StoppingRule
 
@@ -29,15 +30,9 @@ class Loop:
     rule : StoppingRule
     budget : Budget
     schedule : Schedule
-
-    Attributes
-    ----------
-    trace : Trace
-    best : Certificate
-        That with the smallest gap, as soon as there is one.
+    record : Record
+        Takes the certificates.
     """
-
-    best: Certificate
 
     def __init__(
         self,
@@ -47,10 +42,11 @@ class Loop:
         rule: StoppingRule,
         budget: Budget,
         schedule: Schedule,
+        record: Record,
     ) -> None:
         self._problem, self._steps, self._state = problem, steps, state
         self._rule, self._budget, self._schedule = rule, budget, schedule
-        self.trace = Trace()
+        self._record = record
 
     def run(self, callback: Callback | None, show: Display | None) -> Status:
         """Advance and certify until there is a reason to end, and return it."""
@@ -67,10 +63,14 @@ class Loop:
                 self._show(show, certificate.relative_gap)
                 asked = callback is not None and callback(state, certificate)
                 if self._rule.is_met(certificate):
-                    self.best = certificate  # another may have a smaller gap and miss the rule
+                    # Another certificate may have a smaller gap, and yet miss the rule.
+                    self._record.best = certificate
                     return Status.CONVERGED
                 if asked:
                     return Status.STOPPED
+                done = certificate.is_accurate and certificate.is_rounding
+                if done and certificate is self._record.best:
+                    return Status.ROUNDING
                 exhausted = exhausted or self._budget.exhausted(self._passes)
                 if exhausted:
                     return exhausted
@@ -80,19 +80,13 @@ class Loop:
 
     def certify_moved(self) -> None:
         """Certify what an interruption left, if the state is newer than the last certificate."""
-        moved = not len(self.trace) or self._state.iteration > self.trace.iterations[-1]
-        if moved and self._state.is_finite():
-            self.certify(self._steps.first_primal)
-
-    def certify_something(self) -> None:
-        """Certify a fresh start if there is no certificate yet."""
-        if not len(self.trace):
-            self._state.restore(State.start(self._problem).saved())
+        done = self._record.trace.iterations
+        if (not done or self._state.iteration > done[-1]) and self._state.is_finite():
             self.certify(self._steps.first_primal)
 
     def certify(self, primal: PrimalPoint, estimate: float | None = None) -> Certificate:
         """Certify the state, and record it."""
-        state, first = self._state, not len(self.trace)
+        state, first = self._state, self._record.best is None
         certificate = certify(
             self._problem,
             state.duals,
@@ -102,14 +96,25 @@ class Loop:
             state.abar,
             enough=self._rule.gap_is_small,
         )
-        if first or certificate.gap < self.best.gap:
-            self.best = certificate
-        self.trace.record(state.iteration, self._passes, self._budget.seconds, certificate)
+        if self._rounding_decides(certificate):
+            certificate = certify_accurately(self._problem, certificate)
+        self._record.add(state, certificate)
         if first:
             state.abar[:] = certificate.abar  # a start need not have one
         state.duals[:] = certificate.duals  # a free intercept has them repaired
-        self._schedule.record(certificate, self.best, estimate, self._passes)
+        best = self._record.best or certificate
+        self._schedule.record(certificate, best, estimate, self._passes)
         return certificate
+
+    def _rounding_decides(self, certificate: Certificate) -> bool:
+        """Whether the rule might be met if rounding were less, or rounding hides all progress.
+
+        A rule that asks for no gap, or a gap of 0, goes on until the limit.
+        """
+        wanted = self._rule.gap(certificate.primal_value)
+        if wanted <= 0 or self._rule.gap_is_small(certificate):
+            return False
+        return certificate.gap - certificate.rounding <= wanted or certificate.is_rounding
 
     def _show(self, show: Display | None, relative_gap: float) -> None:
         if show is None:

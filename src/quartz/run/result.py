@@ -21,6 +21,8 @@ class Status(Enum):
     STOPPED = "stopped by callback"
     INTERRUPTED = "interrupted"
     DIVERGED = "diverged"
+    ROUNDING = "as far as float64 goes"
+    FAILED = "an exception"
 
 
 @dataclass
@@ -160,6 +162,12 @@ def describe(
             "The ESO v of the sampling is too small for the data, the loss breaks its laws (try "
             "verify_eso and check_loss), or v / (lam n) overflows (scale X, or increase lam)."
         )
+    if status is Status.ROUNDING:
+        return (
+            f"As far as float64 goes: {verdict} after {passes}, of which "
+            f"{best.rounding:.1e} is the bound for rounding. Loosen tol, increase lam, or centre "
+            "and scale the columns of X and the targets."
+        )
     sentences = [f"Not converged ({status.value}): {verdict} after {passes}."]
     missing = log_of_missing(rule, best)
     if missing is not None:
@@ -170,5 +178,8 @@ def describe(
             steps = iterations(promise.theta, best.gap, rule.gap(best.primal_value))
             bound = steps * promise.sampling.expected_size / promise.problem.n
             sentences.append(f"The theorem promises {bound:.3g} in expectation.")
-    sentences.append("Raise the limit, loosen tol, or increase lam.")
+    if status is Status.INTERRUPTED:
+        sentences.append("A second Ctrl-C within a second raises KeyboardInterrupt.")
+    else:
+        sentences.append("Raise the limit, loosen tol, or increase lam.")
     return " ".join(sentences)

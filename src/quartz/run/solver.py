@@ -12,8 +12,10 @@ from quartz.methods.steps import Method
 from quartz.problem import Problem
 from quartz.progress import progress_bar
 from quartz.run.budget import Budget
+from quartz.run.interruption import OnInterrupt, is_raised
 from quartz.run.loop import Callback, Loop
-from quartz.run.result import Result, Status, describe
+from quartz.run.record import Record
+from quartz.run.result import Result, Status
 from quartz.run.schedule import Schedule
 from quartz.run.start import AnyStart, as_start
 from quartz.run.stopping import StoppingRule, as_rule
@@ -33,6 +35,7 @@ def solve(
     callback: Callback | None = None,
     progress: bool = False,
     stop: Event | None = None,
+    on_interrupt: OnInterrupt = "return",
 ) -> Result:
     """Solve a problem until its duality gap is certified to be small enough.
 
@@ -67,11 +70,16 @@ def solve(
         Show a progress bar (needs tqdm).
     stop : threading.Event, optional
         Another thread may set it to end the run, as Ctrl-C does in the main thread.
+    on_interrupt : {"return", "raise"}
+        What Ctrl-C does: end the run and return the best pair so far, or raise KeyboardInterrupt.
+        A second Ctrl-C within about a second raises in any case, so that a loop of runs can be
+        left.
 
     Returns
     -------
     Result
-        The pair with the smallest certified gap, also after a limit or Ctrl-C.
+        The pair with the smallest certified gap, also after a limit or Ctrl-C. Whatever is raised
+        after the first certificate, also by a callback, has that pair as its attribute `result`.
 
     Examples
     --------
@@ -91,34 +99,30 @@ def solve(
     rule, budget = as_rule(tol), Budget(max_passes, max_seconds, stop)
     interval = 1.0 if passes_per_check is None else passes_per_check
     checks.positive("passes_per_check", interval, "1 certifies after each pass.")
+    checks.one_of("on_interrupt", on_interrupt, ("return", "raise"))
     chosen = Automatic() if method is None else as_method(method)
     if not chosen.has_free_columns:
         problem.intercept.require_no_free_columns(repr(chosen), "Use Quartz, or leave it out.")
-    steps = chosen.steps(problem, np.random.default_rng(seed))
-    begin = as_start(start, problem)
-    w_is_certified = begin.objective is None and steps.first_primal == "best"
-    state = begin.state(problem, certified=w_is_certified)
-    state.most_visited = max_passes * problem.n
-    state.interval = min(interval, max_passes)
-    longest_wait = np.inf if passes_per_check is None else interval
-    schedule = Schedule(rule, longest_wait, begin.objective)
-    loop = Loop(problem, steps, state, rule, budget, schedule)
-    with progress_bar() if progress else nullcontext() as show:
+    record, loop = Record(problem, rule, budget), None
+    with record.attached(), progress_bar() if progress else nullcontext() as show:
         try:
+            record.steps = steps = chosen.steps(problem, np.random.default_rng(seed))
+            begin = as_start(start, problem)
+            w_is_certified = begin.objective is None and steps.first_primal == "best"
+            state = begin.state(problem, certified=w_is_certified)
+            state.most_visited = max_passes * problem.n
+            state.interval = min(interval, max_passes)
+            longest_wait = np.inf if passes_per_check is None else interval
+            schedule = Schedule(rule, longest_wait, begin.objective)
+            loop = Loop(problem, steps, state, rule, budget, schedule, record)
             status = loop.run(callback, show)
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
             budget.interrupt()
-            loop.certify_moved()
-    loop.certify_something()
-    best = loop.best
-    coef, intercept = problem.coefficients(best.w)
-    return Result(
-        problem.data.shaped(coef).copy(),
-        intercept,
-        best,
-        status,
-        describe(status, best, rule, loop.trace, steps.promise),
-        loop.trace,
-        steps.plan,
-    )
+            if loop is not None:
+                loop.certify_moved()
+            record.certify_something()
+            if is_raised(on_interrupt):
+                raise
+        record.certify_something()
+        return record.result(status)

@@ -22,6 +22,7 @@ def separable_components(data: Blocks) -> IntArray:
     """
     support = sp.csr_array(data.support())
     graph = sp.block_array([[None, support], [support.T, None]], format="csr")
+    graph.eliminate_zeros()  # SciPy would take stored zeros for edges
     _, component = connected_components(graph, directed=False)
     return np.unique(component[: data.n], return_inverse=True)[1].astype(np.int64)
 

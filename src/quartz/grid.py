@@ -1,0 +1,116 @@
+"""Floats on a grid, the multiples of a power of two, on which their sums are exact.
+
+A dual certificate needs sums that are 0, not nearly 0: those of all examples if the intercept is
+free, those of all classes for a loss over classes. Dual variables are therefore rounded to a grid,
+and where their sum is a few units too large or too small, the one with the most room makes up for
+it.
+"""
+
+import numpy as np
+
+from quartz.arrays import Array, Floats, IntArray
+
+DIGITS = 52  # binary digits that the largest number has on its grid: one less than a float has
+SMALLEST = 1e-280  # numbers below it count as 0, because the grid itself would underflow
+HALF = 2.0**26  # units are summed in two halves, each exactly for up to 2^26 numbers
+MOST_MOVES = 1000  # of units from one number to another; one is enough unless room is scarce
+
+
+def spacing(largest: Floats) -> Array:
+    """The spacing q of a grid with largest <= 2^52 q; 1 where `largest` is below `SMALLEST`."""
+    _, exponent = np.frexp(largest)
+    return np.where(largest < SMALLEST, 1.0, np.ldexp(1.0, exponent - DIGITS))
+
+
+def balanced(alpha: Array, low: Array, high: Array) -> Array:
+    """Numbers in [low, high] next to those of a vector, whose exact sum is 0.
+
+    All are 0 if there is no room for that, which does not happen if the sum of `alpha` is 0 up to
+    rounding.
+    """
+    q = float(spacing(float(np.abs(alpha).max(initial=0.0))))
+    least, most = np.ceil(low / q), np.floor(high / q)
+    units = np.clip(np.rint(alpha / q), least, most)
+    excess = _sum(units)
+    for _ in range(MOST_MOVES):
+        if not excess:
+            return np.asarray(units * q)
+        room = units - least if excess > 0 else most - units
+        inside = np.minimum(units - least, most - units)  # those at a bound lose dual value
+        i = int(inside.argmax()) if inside.max() > 0 else int(room.argmax())
+        move = int(min(room[i], abs(excess)))
+        units[i] += -move if excess > 0 else move
+        excess += -move if excess > 0 else move
+    return np.zeros_like(alpha)
+
+
+def simplex_duals(alpha: Array, y: IntArray, totals: Array) -> Array:
+    """Dual variables of a loss over classes next to `alpha`, exactly inside their domain.
+
+    This is alpha_ik <= 0 for k != y_i, alpha_iy <= totals_i, and sums over the classes that are 0.
+    """
+    points = _others(alpha, y)
+    for _ in range(MOST_MOVES):
+        sums = points.sum(axis=1)
+        q = spacing(sums)
+        points = np.floor(points / q[:, None]) * q[:, None]
+        sums = points.sum(axis=1)  # exact, on the grid
+        beyond = sums > totals
+        if not beyond.any():
+            break
+        points[beyond] *= (totals[beyond] / sums[beyond] * (1 - 2.0**-50))[:, None]
+    return _completed(points, sums, y)
+
+
+def balanced_simplex_duals(alpha: Array, y: IntArray, totals: Array) -> Array:
+    """The same, where the sums over the examples are 0 for every class, too.
+
+    All are 0 if there is no room for that, which does not happen if these sums of `alpha` are 0 up
+    to rounding.
+    """
+    rows = np.arange(len(y))
+    points = _others(alpha, y)
+    q = float(spacing(float(points.sum(axis=1).max(initial=0.0))))
+    units = np.floor(points / q)
+    room = np.minimum(np.floor(totals / q), 2.0**DIGITS) - units.sum(axis=1)
+    for row in np.flatnonzero(room < 0):  # the sum was above the total by rounding
+        units[row, units[row].argmax()] += room[row]
+        room[row] = 0.0
+    if units.min() < 0:
+        return np.zeros_like(alpha)
+    sums = units.sum(axis=1)
+    classes = range(units.shape[1])
+    lacking = [_sum(sums[y == k]) - _sum(units[:, k]) for k in classes]  # the sums of alpha
+    units[rows, y] = room  # now every row has the masses of all classes
+    for _ in range(MOST_MOVES):
+        if not any(lacking):
+            units[rows, y] = 0.0
+            return _completed(units * q, units.sum(axis=1) * q, y)
+        to, source = lacking.index(max(lacking)), lacking.index(min(lacking))
+        i = int(units[:, source].argmax())
+        move = min(int(units[i, source]), lacking[to], -lacking[source])
+        units[i, source] -= move
+        units[i, to] += move
+        lacking[to] -= move
+        lacking[source] += move
+    return np.zeros_like(alpha)
+
+
+def _others(alpha: Array, y: IntArray) -> Array:
+    """The masses -alpha_ik of the classes k != y_i, and 0 for y_i."""
+    points = np.maximum(-alpha, 0.0)
+    points[np.arange(len(y)), y] = 0.0
+    return points
+
+
+def _completed(points: Array, sums: Array, y: IntArray) -> Array:
+    """Dual variables with these masses of the other classes, which have these sums."""
+    alpha = 0.0 - points
+    alpha[np.arange(len(y)), y] = sums
+    return alpha
+
+
+def _sum(units: Array) -> int:
+    """The exact sum of whole numbers up to 2^53."""
+    upper = np.floor(units / HALF)
+    return int(upper.sum()) * int(HALF) + int((units - upper * HALF).sum())

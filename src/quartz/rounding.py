@@ -1,0 +1,142 @@
+"""How far rounding can have moved P(w) and D(alpha): bounds by numbers of terms and magnitudes.
+
+With the unit u = 2^-53 a sum of k terms, in any order, is off by at most
+
+    r(k) = k u / (1 - k u)
+
+times the sum of their absolute values (Higham, Accuracy and Stability of Numerical Algorithms,
+section 3.1). From that follow, with a tilde for what was computed,
+
+    predictions  ||a~_i - a_i|| <= e_i = r(k) ||A_i|| ||w||,       k entries in the longest row
+    losses       mean s_i |phi_i(a~_i) - phi_i(a_i)| is at most, if they are smooth,
+                     sqrt(mean s_i ||phi_i'||^2) sqrt(mean s_i e_i^2) + mean s_i e_i^2 / (2 gamma)
+                 where ||phi'||^2 <= (2 / gamma) (phi - inf phi), and inf phi = -phi*(0); else
+                     mean L_i e_i,                                 L_i bounds the slope of s_i phi_i
+    duals        ||abar~ - abar|| <= e = r(k) / (lam n) sum_i ||A_i|| ||alpha_i||,
+                                                                   k roundings in a sum over rows
+    penalty      lam (g*(abar) - g*(abar~)) <= lam (||z|| e + e^2 / 2), because g* is 1-smooth,
+
+and every function of a loss or of a penalty is accurate to a few u, as their modules say. All of it
+costs two products of vectors. Sums in twice the working precision have r(k)^2 in place of r(k), and
+one rounding of the result (:class:`quartz.data.accurate.AccurateStorage`).
+"""
+
+import math
+from functools import cached_property
+
+import numpy as np
+
+from quartz.arrays import Array, Floats
+from quartz.data import Blocks
+from quartz.losses.examples import ExampleLosses
+
+UNIT = 2.0**-53
+FEW = 32  # roundings in a function of a loss or of a penalty (at most 16), and in what is around it
+SUMMED = 64  # roundings in a sum by pairs, of any length
+MARGIN = 1.001  # for the rounding of the bounds themselves
+
+
+def relative_error(terms: int) -> float:
+    """r(k) for a sum of so many terms."""
+    return terms * UNIT / (1 - terms * UNIT)
+
+
+class Rounding:
+    """Bounds for the certificates of a problem on these data, with any lam and penalty.
+
+    Parameters
+    ----------
+    data : Blocks
+    losses : ExampleLosses
+    """
+
+    def __init__(self, data: Blocks, losses: ExampleLosses) -> None:
+        self._data, self._losses = data, losses
+
+    def of_losses(
+        self, mean: float, w: Array, predictions: Array, shift: Floats, accurate: bool
+    ) -> float:
+        """A bound for the error of the mean loss at w.
+
+        Parameters
+        ----------
+        mean : float
+            The mean loss.
+        w, predictions : ndarray
+            The point, and A_i' w.
+        shift : float or ndarray
+            The part of an intercept in the predictions.
+        accurate : bool
+            Whether the predictions were summed in twice the working precision.
+        """
+        few, length = relative_error(FEW), float(np.linalg.norm(w))
+        terms = relative_error(self._data.storage.row_terms + FEW)
+        if accurate:
+            sizes = _norms(predictions) + 2 * float(np.linalg.norm(shift))
+            moved = self._of_moved(mean, few * sizes + terms * terms * length * self._data.lengths)
+        else:
+            moved = self._of_stretched(mean, terms * length)
+        # No loss is below its infimum, so its absolute value is at most phi + 2 max(0, -inf phi).
+        size = abs(mean) + 2 * max(self._lowest, 0.0)
+        return MARGIN * (moved + relative_error(SUMMED + FEW) * size)
+
+    def of_abar(self, duals: Array, abar: Array, lam: float, accurate: bool) -> float:
+        """A bound for the error of abar, in its norm."""
+        data = self._data
+        terms = relative_error(data.storage.column_terms + FEW)
+        if accurate:
+            terms = relative_error(data.n + FEW)
+            terms *= terms
+        # A sum of products, because BLAS would start its threads for a product of long vectors.
+        size = float(np.sum(data.lengths * _norms(duals))) / (lam * data.n)
+        return MARGIN * (terms * size + relative_error(FEW) * float(np.linalg.norm(abar)))
+
+    def of_conjugates(self, size: float) -> float:
+        """A bound for the error of the mean conjugate, of that mean absolute value."""
+        return MARGIN * relative_error(SUMMED + FEW) * size
+
+    def _of_moved(self, mean: float, errors: Array) -> float:
+        """How much the mean loss may change if the predictions do by up to e_i."""
+        if self._losses.abilities.smooth:
+            return self._of_smooth(mean, float(np.mean(self._losses.weights_or_ones * errors**2)))
+        return float(np.mean(self._losses.steepest * errors)) if errors.any() else 0.0
+
+    def _of_stretched(self, mean: float, error: float) -> float:
+        """The same for e_i = error ||A_i||, from means that are known."""
+        if self._losses.abilities.smooth:
+            return self._of_smooth(mean, error * error * self._squared_lengths)
+        return error * self._steep_lengths if error else 0.0
+
+    def _of_smooth(self, mean: float, square: float) -> float:
+        """The same for smooth losses and a mean of s_i e_i^2."""
+        gamma = float(self._losses.loss.gamma)
+        above = mean + self._lowest + relative_error(FEW) * (abs(mean) + abs(self._lowest))
+        return math.sqrt(max(above, 0.0) * 2 / gamma * square) + square / (2 * gamma)
+
+    @cached_property
+    def _lowest(self) -> float:
+        """Minus the infimum of the mean loss over all predictions."""
+        return float(np.mean(self._losses.conjugates(np.zeros(self._losses.shape))))
+
+    @cached_property
+    def _steep_lengths(self) -> float:
+        """The mean of L_i ||A_i||."""
+        return float(np.mean(self._losses.steepest * self._data.lengths))
+
+    @cached_property
+    def _squared_lengths(self) -> float:
+        """The mean of s_i ||A_i||^2."""
+        return float(np.mean(self._losses.weights_or_ones * self._data.lengths**2))
+
+
+def of_penalty(size: float, terms: int) -> float:
+    """A bound for the error of g or g*, a sum of so many terms whose absolute values have this sum.
+
+    Separable penalties are summed by pairs, others at worst one term after another.
+    """
+    return MARGIN * relative_error(terms + FEW) * size
+
+
+def _norms(rows: Array) -> Array:
+    """The norm of each row, or the absolute values of a vector."""
+    return np.abs(rows) if rows.ndim == 1 else np.asarray(np.linalg.norm(rows, axis=1))

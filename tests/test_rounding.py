@@ -1,0 +1,234 @@
+"""The certificate includes rounding: exact duals, bounds for P and D, and the float64 status."""
+
+from fractions import Fraction
+from math import fsum
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quartz import Problem, QuartzClassifier, certify, grid, losses, regularizers, solve
+from quartz.certificate import certify_accurately
+from quartz.data import CsrStorage, DenseStorage
+from quartz.data import storage as storages
+from quartz.data.accurate import AccurateStorage
+from quartz.laws import LawError
+from quartz.rounding import relative_error
+from quartz.run import Status
+
+
+def exact(values) -> Fraction:
+    return sum(map(Fraction, np.ravel(values)), Fraction(0))
+
+
+# The grid
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 40), st.integers(-100, 100), st.booleans())
+def test_balanced_duals_sum_to_exactly_zero_inside_their_bounds(seed, n, scale, weighted):
+    rng = np.random.default_rng(seed)
+    s = 10.0**scale * (10.0 ** rng.uniform(-6, 6, size=n) if weighted else np.ones(n))
+    signs = np.where(np.arange(n) % 2, 1.0, -1.0)
+    low, high = np.minimum(signs * s, 0), np.maximum(signs * s, 0)
+    alpha = signs * s * rng.random(n)
+    up, down = alpha[signs > 0].sum(), -alpha[signs < 0].sum()
+    alpha[signs > 0] *= min(1.0, down / up)
+    alpha[signs < 0] *= min(1.0, up / down)
+    found = grid.balanced(alpha, low, high)
+    assert exact(found) == 0
+    assert np.all((low <= found) & (found <= high))
+    assert np.abs(found - alpha).max() <= 1e-14 * n * np.abs(alpha).max()
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 8), st.sampled_from([1.0, 1e-14, 1e60]))
+def test_duals_of_classes_are_exactly_in_their_simplices(seed, m, scale):
+    rng = np.random.default_rng(seed)
+    y, totals = rng.integers(0, m, size=12), 10.0 ** rng.uniform(-3, 3, size=12)
+    shares = rng.dirichlet(np.full(m, 0.3), size=12)
+    alpha = -min(scale, 1.0) * totals[:, None] * shares
+    alpha[np.arange(12), y] = 0.0
+    alpha[np.arange(12), y] = -alpha.sum(axis=1)
+    found = grid.simplex_duals(alpha, y, totals)
+    for i in range(12):
+        assert exact(found[i]) == 0
+        assert found[i, y[i]] <= totals[i]
+        assert np.all(np.delete(found[i], y[i]) <= 0)
+    assert np.abs(found - alpha).max() <= 1e-14 * m * np.abs(alpha).max()
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 6), st.sampled_from([1.0, 1e-13]))
+def test_duals_of_classes_are_exactly_balanced(seed, m, scale):
+    rng = np.random.default_rng(seed)
+    y = np.concatenate([np.arange(m), rng.integers(0, m, size=10)])
+    n = len(y)
+    points = 0.3 * np.bincount(y, minlength=m) / n + 0.7 * np.eye(m)[y]
+    alpha = scale * (np.eye(m)[y] - points)
+    found = grid.balanced_simplex_duals(alpha, y, np.ones(n))
+    assert [exact(column) for column in found.T] == [0] * m
+    assert [exact(row) for row in found] == [0] * n
+    assert np.abs(found - alpha).max() <= 1e-14 * n * np.abs(alpha).max()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("loss", [losses.Logistic(), losses.Hinge(), losses.Squared()])
+def test_free_intercepts_have_duals_that_sum_to_exactly_zero(loss, weighted):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 4)) + 5, np.where(rng.random(30) < 0.4, 1.0, -1.0)
+    weights = 10.0 ** rng.uniform(-6, 6, size=30) if weighted else None
+    problem = Problem(X, y, loss, 1e-2, weights=weights, intercept="free")
+    found = solve(problem, max_passes=5)
+    assert exact(found.duals) == 0
+    assert np.isfinite(problem.losses.conjugates(found.duals)).all()
+
+
+# Products
+
+
+@pytest.mark.parametrize("kind", ["csr", "csr32", "dense", "dense32"])
+def test_transposed_products_are_summed_in_parts(monkeypatch, kind):
+    monkeypatch.setattr(storages, "PART_ROWS", 64)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3)).astype(np.float32 if "32" in kind else np.float64)
+    x = rng.normal(size=300)
+    storage = CsrStorage(sp.csr_array(X)) if "csr" in kind else DenseStorage(X)
+    assert storage.part_rows == 64
+    assert storage.column_terms == 64 + 4
+    found = storage.multiply_transposed(x)
+    bound = relative_error(storage.column_terms) * (np.abs(X).T @ np.abs(x))
+    for j in range(3):
+        true = sum(Fraction(float(a)) * Fraction(b) for a, b in zip(X[:, j], x, strict=True))
+        assert abs(Fraction(found[j]) - true) <= Fraction(bound[j])
+    several = storage.multiply_transposed(np.column_stack([x, 2 * x]))
+    np.testing.assert_allclose(several, np.column_stack([found, 2 * found]), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["csr", "dense", "dense32"])
+def test_accurate_products_are_off_by_one_rounding(kind):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(40, 20)) * 10.0 ** rng.integers(-8, 8, size=(40, 20))
+    X = X.astype(np.float32 if "32" in kind else np.float64)
+    w, alpha = rng.normal(size=20), rng.normal(size=40)
+    storage = AccurateStorage(CsrStorage(sp.csr_array(X)) if kind == "csr" else DenseStorage(X))
+
+    def dot(row, x):
+        return float(sum(Fraction(float(a)) * Fraction(b) for a, b in zip(row, x, strict=True)))
+
+    np.testing.assert_allclose(
+        storage.multiply(w), [dot(row, w) for row in X], rtol=1e-15, atol=1e-20
+    )
+    np.testing.assert_allclose(
+        storage.multiply_transposed(alpha), [dot(row, alpha) for row in X.T], rtol=1e-15, atol=1e-20
+    )
+
+
+# Bounds
+
+
+def test_gaps_below_rounding_are_not_claimed():
+    """Interpolating data, where P is far below the rounding of its terms."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(3, 5)), rng.normal(size=3)
+    for targets, loss in ((y, losses.Absolute()), (np.sign(y), losses.Hinge())):
+        problem = Problem(X, targets, loss, lam=1e-12)
+        found = solve(problem, tol=1e-6)
+        assert found.status is Status.ROUNDING
+        assert not found.converged
+        assert "As far as float64 goes" in found.message
+        assert found.certificate.is_accurate
+        residuals = [
+            sum(Fraction(a) * Fraction(b) for a, b in zip(row, found.w, strict=True)) for row in X
+        ]
+        exact_loss = [
+            abs(a - Fraction(t)) if targets is y else max(Fraction(0), 1 - Fraction(t) * a)
+            for a, t in zip(residuals, targets, strict=True)
+        ]
+        penalty = Fraction(problem.lam) * sum(Fraction(b) ** 2 for b in found.w) / 2
+        assert sum(exact_loss) / 3 + penalty <= Fraction(found.certificate.primal_value)
+
+
+@pytest.mark.parametrize("lam", [1e-12, 1e-13, 1e-15])
+def test_logistic_regression_of_separable_data_at_small_lam(lam):
+    X, y = np.array([[1.0], [-1.0], [2.0]]), np.array([1.0, -1.0, 1.0])
+    found = solve(Problem(X, y, losses.Logistic(), lam))
+    assert found.converged
+    model = QuartzClassifier(alpha=lam / 10, fit_intercept=False).fit(X, y)
+    assert model.converged_
+
+
+def test_logistic_regression_with_free_intercept_at_small_lam():
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(6, 8)), np.where(rng.normal(size=6) > 0, 1.0, -1.0)
+        y[:2] = 1, -1
+        assert solve(Problem(X, y, losses.Logistic(), 1e-12, intercept="free")).converged
+
+
+def test_rounding_is_far_below_usual_tolerances_and_an_accurate_certificate_has_less():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 10)), np.where(rng.random(200) < 0.5, 1.0, -1.0)
+    problem = Problem(X, y, losses.Logistic(), 1e-3)
+    usual = solve(problem, tol=1e-9).certificate
+    assert not usual.is_accurate
+    assert 0 < usual.rounding < 1e-10
+    accurate = certify_accurately(problem, usual)
+    assert accurate.is_accurate
+    assert 0 < accurate.rounding < usual.rounding
+    assert abs(accurate.primal_value - usual.primal_value) <= usual.rounding
+    assert abs(accurate.dual_value - usual.dual_value) <= usual.rounding
+
+
+def test_an_exact_optimum_of_zero_is_certified():
+    found = solve(Problem(np.eye(3), np.zeros(3), losses.Squared(), 0.1))
+    assert found.converged
+    assert found.certificate.gap == 0
+
+
+@pytest.mark.parametrize("g", [regularizers.NonnegativeL2(), regularizers.BoxL2(0.1, 0.3)])
+def test_averaged_points_that_rounding_puts_outside_are_moved_into_the_domain(g):
+    X, y = np.eye(2), np.array([1.0, -1.0])
+    problem = Problem(X, y, losses.Squared(), 0.1, regularizer=g)
+    outside = np.array([0.3, -1e-18 if isinstance(g, regularizers.NonnegativeL2) else 0.3 + 1e-16])
+    certificate = certify(problem, np.zeros(2), outside, primal="own")
+    assert np.isfinite(certificate.primal_value)
+    assert np.isfinite(np.sum(g.value(certificate.w)))
+
+
+def test_duals_outside_by_rounding_are_moved_and_others_are_not():
+    problem = Problem(np.eye(2), np.array([1.0, -1.0]), losses.Hinge(), 0.1)
+    certificate = certify(problem, np.array([1 + 1e-15, 1e-16]))
+    assert certificate.duals.tolist() == [1.0, 0.0]
+    assert np.isfinite(certificate.dual_value)
+    assert certify(problem, np.array([1.1, 0.0])).dual_value == -np.inf
+
+
+# Broken losses
+
+
+class Broken(losses.Squared):
+    def conjugate(self, u, y):
+        return 0.5 * u * u + u * y - 1.0
+
+
+class NotANumber(losses.Squared):
+    def conjugate(self, u, y):
+        return u * np.nan
+
+
+def test_a_broken_loss_is_named_and_only_if_it_is_the_users():
+    X, y = np.eye(3), np.ones(3)
+    with pytest.raises(LawError, match=r"check_loss.*Broken\(\), which is not part of Quartz"):
+        solve(Problem(X, y, Broken(), 0.1))
+    with pytest.raises(LawError, match=r"NotANumber.conjugate returned NaN"):
+        solve(Problem(X, y, NotANumber(), 0.1))
+
+
+def test_sums_over_examples_are_compensated():
+    """fsum agrees with the mean loss of many examples to the last digits."""
+    rng = np.random.default_rng(0)
+    n = 20_000
+    problem = Problem(rng.normal(size=(n, 1)), rng.normal(size=n) * 1e8, losses.Absolute(), 1.0)
+    a = rng.normal(size=n)
+    mean = problem.losses.fenchel_young(a, np.zeros(n)).loss
+    assert mean == pytest.approx(fsum(np.abs(a - problem.y)) / n, rel=3e-16)
