@@ -1,6 +1,8 @@
-"""Names for the array types that appear in signatures."""
+"""Names for the array types that appear in signatures, and arithmetic that may overflow."""
 
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,3 +25,20 @@ AnyArray: TypeAlias = NDArray[Any]
 
 SparseMatrix: TypeAlias = sp.csr_array
 """Canonical CSR: sorted columns without duplicates; entries may be 0."""
+
+Parameters = ParamSpec("Parameters")
+Returned = TypeVar("Returned")
+
+
+def quietly(function: Callable[Parameters, Returned]) -> Callable[Parameters, Returned]:
+    """A function in which numbers may overflow to infinity, or be infinity - infinity.
+
+    Losses do so far away, which is no error: whoever needs finite numbers looks at them.
+    """
+
+    @wraps(function)
+    def inner(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Returned:
+        with np.errstate(over="ignore", invalid="ignore"):  # one object serves one call
+            return function(*args, **kwargs)
+
+    return inner

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from quartz import checks
-from quartz.arrays import Array
+from quartz.arrays import Array, quietly
 from quartz.data import Blocks
 from quartz.laws import LawError, blame
 from quartz.problem import Problem
@@ -109,7 +109,7 @@ class Certificate:
         )
 
 
-@np.errstate(over="ignore", invalid="ignore")  # an infinite P or D is no certificate, but true
+@quietly
 def certify(
     problem: Problem,
     duals: Array,
@@ -186,7 +186,7 @@ def certify(
     return best
 
 
-@np.errstate(over="ignore", invalid="ignore")
+@quietly
 def certify_accurately(problem: Problem, certificate: Certificate) -> Certificate:
     """Certify the same pair again, with products in twice the working precision.
 

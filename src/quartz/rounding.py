@@ -97,21 +97,26 @@ class Rounding:
 
     def _of_moved(self, mean: float, errors: Array) -> float:
         """How much the mean loss may change if the predictions do by up to e_i."""
+        largest = float(errors.max())
+        if not largest:
+            return 0.0
         if self._losses.abilities.smooth:
-            return self._of_smooth(mean, float(np.mean(self._losses.weights_or_ones * errors**2)))
-        return float(np.mean(self._losses.steepest * errors)) if errors.any() else 0.0
+            shares = errors / largest  # whose squares do not underflow
+            square = float(np.mean(self._losses.weights_or_ones * shares * shares))
+            return self._of_smooth(mean, largest * math.sqrt(square))
+        return float(np.mean(self._losses.steepest * errors))
 
     def _of_stretched(self, mean: float, error: float) -> float:
         """The same for e_i = error ||A_i||, from means that are known."""
         if self._losses.abilities.smooth:
-            return self._of_smooth(mean, error * error * self._squared_lengths)
+            return self._of_smooth(mean, error * math.sqrt(self._squared_lengths))
         return error * self._steep_lengths if error else 0.0
 
-    def _of_smooth(self, mean: float, square: float) -> float:
-        """The same for smooth losses and a mean of s_i e_i^2."""
+    def _of_smooth(self, mean: float, root: float) -> float:
+        """The same for smooth losses and the root of the mean of s_i e_i^2."""
         gamma = float(self._losses.loss.gamma)
         above = mean + self._lowest + relative_error(FEW) * (abs(mean) + abs(self._lowest))
-        return math.sqrt(max(above, 0.0) * 2 / gamma * square) + square / (2 * gamma)
+        return math.sqrt(max(above, 0.0) * 2 / gamma) * root + root / (2 * gamma) * root
 
     @cached_property
     def _lowest(self) -> float:

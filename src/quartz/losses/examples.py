@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from quartz import grid
-from quartz.arrays import AnyArray, Array, Floats, IntArray
+from quartz.arrays import AnyArray, Array, Floats, IntArray, quietly
 from quartz.kernels import examples as kernels
 from quartz.kernels.compile import NotCompilableError
 from quartz.losses.base import Loss, Prediction, abilities
@@ -97,16 +97,19 @@ class ExampleLosses:
 
     # All examples
 
+    @quietly
     def values(self, a: Array) -> Array:
         """s_i phi_i(a_i) for every example."""
         return self._evaluated("value", a, np.empty(len(a)))
 
+    @quietly
     def gradients(self, a: Array) -> Array:
         """s_i grad phi_i(a_i) for every example."""
         if self.abilities.vector or a.ndim == 1:
             return self._evaluated("gradient", a, np.empty(a.shape))
         return _weighted(np.asarray(self.loss.gradient(a, self.y)), self.weights)
 
+    @quietly
     def curvatures(self, a: Array) -> Array:
         """s_i phi_i''(a_i) for every example, of a scalar loss that has a curvature."""
         curvature = self.abilities.curvature
@@ -115,6 +118,7 @@ class ExampleLosses:
             self.loss, a, self.y
         )
 
+    @quietly
     def conjugates(self, alpha: Array, some: IntArray | None = None) -> Array:
         """(s_i phi_i)*(-alpha_i) = s_i phi_i*(-alpha_i / s_i) for every example, or for `some`.
 
@@ -139,6 +143,7 @@ class ExampleLosses:
         each[kept] = of_kept._evaluated("conjugate", scaled, np.empty(len(s)))
         return each
 
+    @quietly
     def fenchel_young(self, a: Array, alpha: Array) -> FenchelYoung:
         """Fenchel-Young gaps of the predictions a and the dual variables alpha."""
         if not self.abilities.vector:
@@ -146,13 +151,12 @@ class ExampleLosses:
             if found is not None:
                 return FenchelYoung(*found)
         terms, minus = self.values(a), self.conjugates(alpha)
-        with np.errstate(over="ignore", invalid="ignore"):  # the certificate looks at what is lost
-            mean_loss = float(np.mean(terms))
-            size = float(np.mean(np.abs(minus))) + self._bend(alpha)
-            products = a * alpha
-            terms += minus
-            terms += products if a.ndim == 1 else products.sum(axis=1)
-            return FenchelYoung(terms, mean_loss, float(np.mean(minus)), size)
+        mean_loss = float(np.mean(terms))
+        size = float(np.mean(np.abs(minus))) + self._bend(alpha)
+        products = a * alpha
+        terms += minus
+        terms += products if a.ndim == 1 else products.sum(axis=1)
+        return FenchelYoung(terms, mean_loss, float(np.mean(minus)), size)
 
     def _bend(self, alpha: Array) -> float:
         """The mean of gamma s_i |alpha_i / s_i|^2."""
@@ -266,6 +270,7 @@ class ExampleLosses:
 
     # One scalar loss, all predictions shifted by one number
 
+    @quietly
     def shifted_slope(self, a: Array, y: Array, shift: float) -> tuple[float, float, float]:
         """Sums over the examples of s_i phi_i', s_i |phi_i'| and s_i phi_i'' at a_i + shift."""
         found: tuple[float, float, float] | None
@@ -278,6 +283,7 @@ class ExampleLosses:
         bend = weights @ curvature(self.loss, a + shift, y)
         return float(slopes.sum()), float(np.abs(slopes).sum()), float(bend)
 
+    @quietly
     def shifted_root(self, a: Array, y: Array, start: float) -> float:
         """The shift where sum_i s_i phi_i'(a_i + shift) changes its sign; nan if there is none."""
         found: float | None = self._compiled("shifted_root", a, y, self.weights, start)
@@ -345,6 +351,17 @@ def _root(rising: Callable[[float], float], start: float) -> float:
     for _ in range(200):
         high = start + width
         if (rising(high) > 0) != (here > 0):  # a product of the two may underflow
-            return float(brentq(rising, low, high, xtol=1e-300, rtol=1e-15, maxiter=500))
+            # At extreme scales it may end before it is accurate; any shift is a valid intercept.
+            root, _ = brentq(
+                rising,
+                low,
+                high,
+                xtol=1e-300,
+                rtol=1e-15,
+                maxiter=500,
+                full_output=True,
+                disp=False,
+            )
+            return float(root)
         low, width = high, 4 * width
     return np.nan
