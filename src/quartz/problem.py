@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quartz import checks, losses, regularizers
-from quartz.arrays import AnyArray, Array, Floats
+from quartz.arrays import AnyArray, Array, Floats, quietly
 from quartz.data import Blocks, Storage, as_blocks, as_storage
 from quartz.data.storage import MatrixLike
 from quartz.intercept import Intercept, InterceptName, intercept_of
@@ -187,6 +187,7 @@ class Problem:
         """Bounds for the rounding of certificates; they hold for every lam."""
         return Rounding(self.data, self.losses)
 
+    @quietly
     def conjugate_point(self, abar: Array) -> Array:
         """z = grad g*(abar), the w that is optimal for these duals [eq:98y98hss]."""
         return self.intercept.conjugate_point(self.regularizer, abar)

@@ -39,7 +39,7 @@ from typing import Protocol
 
 import numpy as np
 
-from quartz.arrays import Array, Floats
+from quartz.arrays import Array, Floats, quietly
 
 
 class Regularizer(Protocol):
@@ -106,11 +106,13 @@ def validate(regularizer: Regularizer) -> None:
         regularizer.validate()
 
 
+@quietly
 def value(regularizer: Regularizer, w: Array) -> float:
     """g(w) as a number, also for a separable g."""
     return float(np.sum(regularizer.value(w)))
 
 
+@quietly
 def conjugate(regularizer: Regularizer, u: Array) -> float:
     """g*(u) as a number, also for a separable g."""
     return float(np.sum(regularizer.conjugate(u)))
