@@ -65,7 +65,10 @@ class StackedBlocks(Blocks):
         if np.any(offsets):
             offset = np.broadcast_to(offsets, self.n)[:, None, None]
             grams += offset * self._grams(np.ones(self.d))
-        return np.asarray(np.linalg.eigvalsh(grams)[:, -1])
+        finite = np.isfinite(grams).all(axis=(1, 2))  # infinite norms are refused later, by a plan
+        norms = np.full(self.n, np.inf)
+        norms[finite] = np.linalg.eigvalsh(grams[finite])[:, -1]
+        return norms
 
     def gram_products(self, alpha: Array) -> Array:
         return np.einsum("ikl,il->ik", self._grams(np.ones(self.d)), alpha)

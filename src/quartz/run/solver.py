@@ -6,6 +6,7 @@ from threading import Event
 import numpy as np
 
 from quartz import checks
+from quartz.arrays import quietly
 from quartz.methods.automatic import Automatic
 from quartz.methods.quartz import as_method
 from quartz.methods.steps import Method
@@ -22,6 +23,7 @@ from quartz.run.stopping import StoppingRule, as_rule
 from quartz.samplings import Recipe
 
 
+@quietly  # a run that overflows ends as diverged
 def solve(
     problem: Problem,
     method: Method | Recipe | None = None,
