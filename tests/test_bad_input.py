@@ -1,12 +1,28 @@
 """Bad input: each either works or raises an error with the argument, the value and the remedy."""
 
+from typing import NamedTuple
+
 import numpy as np
+import polars as pl
 import pytest
 import scipy.sparse as sp
 
 import registry
-from quartz import Plan, Problem, certify, losses, methods, regularizers, samplings, solve, theory
+from quartz import (
+    Plan,
+    Problem,
+    QuartzClassifier,
+    certify,
+    losses,
+    methods,
+    regularizers,
+    samplings,
+    solve,
+    theory,
+)
 from quartz.data import KroneckerBlocks, RowBlocks, StackedBlocks, make_classification
+from quartz.intercept.best import best_intercept
+from quartz.losses.examples import ExampleLosses
 
 X, Y = np.eye(4), np.array([1.0, -1.0, 1.0, -1.0])
 
@@ -189,6 +205,60 @@ def test_malformed_csr_is_refused(column):
         problem(malformed_csr(column))
 
 
+class Falling(NamedTuple):
+    """phi(a) = -a has no minimum."""
+
+    gamma: float = 1.0
+
+    def value(self, a, y):
+        return -a
+
+    def gradient(self, a, y):
+        return np.full_like(a, -1.0)
+
+    def conjugate(self, u, y):
+        return losses.barrier(u, -1, -1)
+
+
+def test_an_intercept_that_runs_away_names_the_argument_and_the_remedy():
+    all_losses = ExampleLosses(Falling(), Y)
+    message = (
+        r'intercept="free" has no finite optimum: no shift of the predictions, which lie between 1 '
+        r"and 4 for targets between -1 and 1, makes the slope of the mean Falling loss 0\. "
+        r'Scale X and y to about 1, raise lam, or use intercept="penalized" or None'
+    )
+    with pytest.raises(ValueError, match=message):
+        best_intercept(all_losses, np.arange(1.0, 5.0))
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (pl.DataFrame(X).lazy(), r"got an object of type LazyFrame\. Give X\.collect\(\)\."),
+        ((row for row in X), r"got an object of type generator\. Give list\(X\)\."),
+        ({"a": [1.0]}, r"got an object of type dict\. Make an array of it first\."),
+        (None, r"got an object of type NoneType"),
+    ],
+    ids=["lazy frame", "generator", "dict", "none"],
+)
+def test_what_is_no_array_is_named(X, message):
+    wanted = rf"X must be an array, a frame or a list, {message}"
+    with pytest.raises(TypeError, match=wanted):
+        problem(X)
+    with pytest.raises(TypeError, match=wanted):
+        QuartzClassifier().fit(X, Y)
+    fitted = QuartzClassifier().fit(np.eye(4), Y)
+    with pytest.raises(TypeError, match=wanted):
+        fitted.predict(X)
+
+
+def test_targets_and_weights_that_are_no_arrays_are_named():
+    with pytest.raises(TypeError, match=r"y must be an array.* type generator\. Give list\(y\)"):
+        QuartzClassifier().fit(X, (label for label in Y))
+    with pytest.raises(TypeError, match=r"sample_weight must be .* Give list\(sample_weight\)"):
+        QuartzClassifier().fit(X, Y, (weight for weight in Y))
+
+
 class Own(samplings.Sampling):
     """A user's sampling with sets and v as given."""
 
@@ -233,7 +303,6 @@ def test_huge_weights_do_not_overflow():
 
 def test_a_scalar_loss_without_a_step_works_everywhere():
     """A numeric step does Option I."""
-    from typing import NamedTuple
 
     class NoStep(NamedTuple):
         @property

@@ -3,6 +3,7 @@
 import os
 import pickle
 import signal
+import sys
 import threading
 import time
 import warnings
@@ -394,6 +395,88 @@ def test_messages(options, message):
         QuartzClassifier().fit(X, ["a"] * 150)
     with pytest.raises(ValueError, match=r"[Ww]eights"):
         QuartzClassifier().fit(X, y, sample_weight=np.zeros(150))
+
+
+@pytest.mark.parametrize("n_jobs", [0, 1.5, "x"])
+def test_n_jobs_is_checked_also_for_one_problem(n_jobs):
+    X, y = iris(binary=True)
+    wanted = rf"n_jobs must be a number of threads, -1 for all cores, or None, got {n_jobs!r}\."
+    with pytest.raises(ValueError, match=wanted):
+        QuartzClassifier(n_jobs=n_jobs).fit(X, y)
+    with pytest.raises(ValueError, match=wanted):
+        QuartzRegressor(n_jobs=n_jobs).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("model", "remedy"),
+    [
+        (QuartzClassifier("smoothed_hinge"), 'Without any the loss is "hinge"'),
+        (QuartzClassifier("multiclass_hinge"), "A small number comes close to none"),
+        (QuartzRegressor("huber"), 'Without any the loss is "absolute"'),
+    ],
+    ids=lambda value: getattr(value, "loss", None),
+)
+@pytest.mark.parametrize("smoothing", [0, -1.0, "much"])
+def test_smoothing_is_named(model, remedy, smoothing):
+    X, y = iris()
+    wanted = rf"smoothing must be a finite number above 0, got {smoothing!r}\. {remedy}"
+    with pytest.raises(ValueError, match=wanted):
+        clone(model).set_params(smoothing=smoothing).fit(X, y)
+    assert QuartzClassifier("log_loss", smoothing=smoothing).fit(X, y).converged_
+
+
+@pytest.mark.parametrize("loss", ["log_loss", "multinomial", "hinge"])
+@pytest.mark.parametrize("binary", [True, False])
+def test_a_class_without_weight_is_named(loss, binary):
+    X, y = iris(binary)
+    labels = np.unique(y).tolist()
+    wanted = (
+        r"class_weight=\{1: 0\.0\} leaves the examples of class 1 the weight 0, .*Give the class a "
+        r'weight above 0, leave out its examples .*or use fit_intercept="penalized" or False'
+    )
+    with pytest.raises(ValueError, match=wanted):
+        QuartzClassifier(loss, class_weight={1: 0.0}).fit(X, y)
+    assert QuartzClassifier(loss, class_weight={1: 0.0}, fit_intercept=False).fit(X, y).converged_
+    with pytest.raises(ValueError, match=r"leaves no example a weight above 0\. Give two classes"):
+        QuartzClassifier(loss, class_weight=dict.fromkeys(labels, 0)).fit(X, y)
+    for weight in (-1.0, np.nan, "heavy"):
+        wanted = r"class_weight\[1\] must be a finite number, 0 or more, got"
+        with pytest.raises(ValueError, match=wanted):
+            QuartzClassifier(loss, class_weight={1: weight}).fit(X, y)
+
+
+@pytest.mark.parametrize("acceleration", ["auto", "on", "off"])
+def test_mini_batches_of_few_examples(acceleration):
+    X, y = iris(binary=True)
+    few = slice(None, None, 5)
+    model = QuartzClassifier(sampling="nice", acceleration=acceleration, alpha=0.1, random_state=0)
+    assert len(y[few]) == 20
+    assert model.fit(X[few], y[few]).converged_
+    assert model.fit(X, y).converged_
+
+
+@pytest.mark.parametrize("kind", ["<U1", object])
+def test_targets_of_a_regressor_are_numbers(kind):
+    X, _ = iris()
+    targets = np.array(["a", "b", "c"] * 50, dtype=kind)
+    wanted = r"y must hold numbers, got an array of (<U1|object): .*'a'.*use QuartzClassifier"
+    for y in (targets, np.column_stack([targets, targets])):
+        with pytest.raises(ValueError, match=wanted):
+            QuartzRegressor().fit(X, y)
+    numbers = np.arange(150.0).astype(object)
+    assert QuartzRegressor().fit(X, numbers).converged_
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_verbose_without_tqdm(several, monkeypatch, capsys):
+    X, y = iris(binary=not several)
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert QuartzClassifier(verbose=True).fit(X, y).converged_
+    shown = capsys.readouterr().err.splitlines()
+    assert shown[-1].startswith("3 of 3 runs" if several else "pass ")
 
 
 def test_certificates_keep_their_duals():

@@ -1,9 +1,13 @@
 """Whatever ends a run, the best certified pair is returned, or carried by what is raised."""
 
+from concurrent.futures import Future
+from threading import Event
+
 import numpy as np
 import pytest
 
 from quartz import Problem, QuartzClassifier, losses, methods, solve
+from quartz.estimators import threads
 from quartz.run import Status, interruption
 
 
@@ -106,3 +110,22 @@ def test_estimators_keep_the_model_when_they_raise(monkeypatch, classes):
 
 def _interrupt(*arguments, **options):
     raise KeyboardInterrupt
+
+
+def test_interruptions_while_tasks_end_lose_nothing(monkeypatch):
+    """The second Ctrl-C comes before the first one is dealt with, and once more after that."""
+    stop, gathered = Event(), []
+
+    class Impatient(Future):
+        def result(self, timeout=None):
+            if len(gathered) < 2:
+                gathered.append(stop.is_set())
+                raise KeyboardInterrupt
+            return super().result(timeout)
+
+    monkeypatch.setattr(threads, "wait", _interrupt)
+    monkeypatch.setattr("concurrent.futures.thread._base.Future", Impatient)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        threads.in_threads([lambda: 1, lambda: 2], 2, stop)
+    assert caught.value.results == [1, 2]
+    assert gathered == [True, True]

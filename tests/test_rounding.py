@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from math import fsum
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quartz import Problem, QuartzClassifier, certify, grid, losses, regularizers, solve
+from quartz import Problem, QuartzClassifier, certify, grid, losses, methods, regularizers, solve
 from quartz.certificate import certify_accurately
 from quartz.data import CsrStorage, DenseStorage
 from quartz.data import storage as storages
@@ -201,6 +202,105 @@ def test_duals_outside_by_rounding_are_moved_and_others_are_not():
     assert certificate.duals.tolist() == [1.0, 0.0]
     assert np.isfinite(certificate.dual_value)
     assert certify(problem, np.array([1.1, 0.0])).dual_value == -np.inf
+
+
+def test_duals_of_classes_whose_sums_are_off_are_moved_or_refused():
+    """Rows that are off by more than rounding, but by less than what conjugates forgive."""
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 10
+    problem = Problem(rng.normal(size=(40, 5)), y, losses.Softmax(), 10.0)
+    duals = solve(problem, tol=1e-12).duals.copy()
+    duals[:, 0] -= 4e-12
+    certificate = certify(problem, duals)
+    assert certificate.gap >= 0
+    assert all(exact(row) == 0 for row in certificate.duals)
+    duals[:, 0] -= 1e-6
+    assert certify(problem, duals).dual_value == -np.inf
+
+
+def test_accurate_certificates_sum_the_column_of_an_intercept_exactly():
+    """Duals of both signs that nearly cancel, with all positive ones first."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([1.0, -1.0], 1000)
+    problem = Problem(rng.normal(size=(2000, 2)), y, losses.Hinge(), 1e-9, intercept="penalized")
+    duals = y * rng.random(2000)
+    accurate = certify_accurately(problem, certify(problem, duals))
+    scale = Fraction(problem.lam) * 2000
+    X = np.column_stack([problem.data.storage.matrix, np.ones(2000)])
+    products = (
+        sum(Fraction(a) * Fraction(b) for a, b in zip(column, duals, strict=True)) for column in X.T
+    )
+    penalty = Fraction(problem.lam) * sum((total / scale) ** 2 for total in products) / 2
+    dual = exact(y * duals) / 2000 - penalty
+    assert Fraction(accurate.dual_value) <= dual
+    assert accurate.dual_rounding < certify(problem, duals).dual_rounding
+
+
+class Pinball(NamedTuple):
+    """max(tau r, (tau - 1) r) of the residual r = y - a: the ends of the domain are no integers."""
+
+    tau: float = 0.3
+
+    @property
+    def gamma(self):
+        return 0.0
+
+    def value(self, a, y):
+        return np.maximum(self.tau * (y - a), (self.tau - 1) * (y - a))
+
+    def gradient(self, a, y):
+        return np.where(y > a, -self.tau, 1 - self.tau)[()]
+
+    def conjugate(self, u, y):
+        return u * y + losses.barrier(u, -self.tau, 1 - self.tau)
+
+
+@pytest.mark.parametrize("intercept", [None, "free"])
+def test_weighted_ends_of_domains_are_rounded_inwards(intercept):
+    loss, rng = Pinball(), np.random.default_rng(0)
+    X, y, s = rng.normal(size=(40, 3)), rng.normal(size=40), rng.random(40)
+    problem = Problem(X, y, loss, 1e-3, weights=s, intercept=intercept)
+    found = solve(problem, methods.Quartz(engine="reference"), max_passes=30)
+    for alpha, weight in zip(found.duals, problem.weights, strict=True):
+        least, most = Fraction(loss.tau - 1), Fraction(loss.tau)
+        assert least * Fraction(weight) <= Fraction(alpha) <= most * Fraction(weight)
+
+
+class Shifted(losses.Squared):
+    """Squared error plus 1e6 y: terms whose signs differ and whose mean is small."""
+
+    def value(self, a, y):
+        return 0.5 * (a - y) ** 2 + 1e6 * y
+
+    def conjugate(self, u, y):
+        return u * (0.5 * u + y) - 1e6 * y
+
+
+def test_rounding_is_relative_to_the_size_of_the_losses_not_to_their_mean():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=31)
+    y[-1] = -np.sum(y[:-1])
+    problem = Problem(np.zeros((31, 1)), y, Shifted(), 1.0)
+    certificate = certify(problem, np.zeros(31), np.zeros(1), "own")
+    true = sum(Fraction(t) ** 2 / 2 + 10**6 * Fraction(t) for t in y) / 31
+    assert true <= Fraction(certificate.primal_value)
+    assert certificate.primal_rounding > 1e-11
+
+
+def test_an_example_of_weight_zero_may_overflow():
+    problem = Problem(np.eye(2), [1.0, 1e200], losses.Squared(), 1.0, weights=[1.0, 0.0])
+    assert certify(problem, np.zeros(2)).primal_value == pytest.approx(0.5)
+
+
+def test_steps_of_the_multiclass_hinge_end():
+    """Newton steps for nu once went to and fro between two sets of classes."""
+    loss = losses.SmoothedMulticlassHinge(0.06934913555823306)
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        a = np.round(rng.normal(size=4), 1) * 10.0 ** rng.integers(-2, 3)
+        alpha = loss.step(np.zeros(4), a, 1, 10.0 ** rng.uniform(-3, 6))
+        assert abs(alpha.sum()) <= 1e-15
+        assert np.all(np.delete(alpha, 1) <= 0)
 
 
 # Broken losses

@@ -1,6 +1,7 @@
 """`solve`: statuses, messages, starts, seeds, callbacks, interruption and the trace."""
 
 import importlib
+import re
 import sys
 from threading import Event
 
@@ -224,10 +225,19 @@ def test_progress_bar_reports_the_gap(problem, capsys):
     assert "100%" in shown
 
 
-def test_progress_without_tqdm_says_what_to_install(problem, monkeypatch):
+@pytest.mark.parametrize("seconds", [0.0, 1000.0])
+def test_progress_without_tqdm_is_told_in_lines(problem, monkeypatch, capsys, seconds):
+    """Every line that is due, or only the last one if the run ends before."""
+    monkeypatch.setitem(sys.modules, "tqdm", None)
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
-    with pytest.raises(ImportError, match="pip install tqdm"):
-        solve(problem, progress=True)
+    monkeypatch.setattr("quartz.progress.SECONDS_PER_LINE", seconds)
+    assert solve(problem, tol=1e-6, progress=True).converged
+    out, err = capsys.readouterr()
+    lines = err.splitlines()
+    assert not out
+    assert all(re.fullmatch(r"pass +\d+\.\d  relative gap \d\.\de[-+]\d\d", line) for line in lines)
+    assert float(lines[-1].split()[-1]) <= 1e-6
+    assert len(lines) > 1 if seconds == 0 else len(lines) == 1
 
 
 def test_import_is_lazy():

@@ -150,7 +150,8 @@ def certify(
         raise ValueError('primal="own" certifies w, so w must be given.')
     losses, intercept = problem.losses, problem.intercept
     duals = checks.finite_array("duals", duals, problem.data.dual_shape)
-    if losses.abilities.simplex and not intercept.repairs_duals:
+    inexact = losses.abilities.simplex or losses.has_rounded_bounds
+    if inexact and not intercept.repairs_duals:
         duals = losses.rounded_into_domain(duals)
     if w is not None:
         w = _nearest(problem, checks.finite_array("w", w, (problem.data.d,)))
@@ -246,10 +247,13 @@ class _DualPoint:
         terms = problem.losses.fenchel_young(predictions, self.duals)
         penalty = np.asarray(problem.regularizer.value(intercept.penalized(w)))
         value = float(np.sum(penalty))
-        _, shift = intercept.coefficients(w)
-        primal_rounding = bounds.of_losses(terms.loss, w, predictions, shift, self._accurate)
+        features, b = intercept.coefficients(w)
+        constant = not features.any()
+        primal_rounding = bounds.of_losses(
+            terms.loss, terms.loss_size, w, predictions, b, constant, self._accurate
+        )
         primal_rounding += lam * of_penalty(float(np.sum(np.abs(penalty))), self._terms)
-        dual_rounding = self._rounding + bounds.of_conjugates(terms.size)
+        dual_rounding = self._rounding + bounds.of_conjugates(terms.conjugate_size)
         primal = terms.loss + lam * value + primal_rounding
         dual = -lam * self._conjugate - terms.conjugate - dual_rounding
         return Certificate(

@@ -162,6 +162,22 @@ class HasShape(Protocol):
         ...
 
 
+def array_like(name: str, value: object) -> None:
+    """Refuse what NumPy would wrap as one object: a lazy frame, a generator, a dictionary."""
+    is_known = hasattr(value, "shape") or hasattr(value, "__array__")
+    if is_known or isinstance(value, list | tuple) or np.ndim(value) > 0:  # type: ignore[arg-type]
+        return
+    remedy = "Make an array of it first."
+    if hasattr(value, "collect"):
+        remedy = f"Give {name}.collect()."
+    elif hasattr(value, "__next__"):
+        remedy = f"Give list({name})."
+    raise TypeError(
+        f"{name} must be an array, a frame or a list, got an object of type "
+        f"{type(value).__name__}. {remedy}"
+    )
+
+
 def check_dimensions(X: HasShape) -> None:
     """Refuse anything but a matrix."""
     if X.ndim != 2:

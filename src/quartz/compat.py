@@ -67,7 +67,7 @@ class LogisticRegression(_Defaults, QuartzClassifier):  # type: ignore[misc, ove
     max_iter : float, default=1000
         Limit for the number of passes.
     verbose : bool, default=False
-        Whether to show a progress bar (needs tqdm).
+        Whether to show a progress bar; without tqdm, lines on stderr.
     warm_start : bool, default=False
         Whether to start from the solution of the last fit.
     n_jobs : int, optional
@@ -151,7 +151,7 @@ class LinearSVC(_Defaults, QuartzClassifier):  # type: ignore[misc, override]
     max_iter : float, default=1000
         Limit for the number of passes.
     verbose : bool, default=False
-        Whether to show a progress bar (needs tqdm).
+        Whether to show a progress bar; without tqdm, lines on stderr.
     n_jobs : int, optional
         Number of threads, for the classes of one-vs-rest.
 
@@ -341,4 +341,11 @@ class ElasticNet(_Defaults, QuartzRegressor):  # type: ignore[misc, override]
 
 
 def _from_inverse(C: float, total_weight: float) -> float:
-    return 1 / (checks.positive("C", C, POSITIVE) * total_weight)
+    with np.errstate(all="ignore"):  # what overflows is refused below
+        alpha = 1 / np.multiply(checks.positive("C", C, POSITIVE), total_weight, dtype=np.float64)
+    if not 0 < alpha < np.inf:
+        raise ValueError(
+            f"C={C:g} makes 1 / (C times the sum of all weights) {alpha:g}, but it must be a "
+            "finite number above 0. Choose a C closer to 1."
+        )
+    return float(alpha)

@@ -25,8 +25,8 @@ def spacing(largest: Floats) -> Array:
 def balanced(alpha: Array, low: Array, high: Array) -> Array:
     """Numbers in [low, high] next to those of a vector, whose exact sum is 0.
 
-    All are 0 if there is no room for that, which does not happen if the sum of `alpha` is 0 up to
-    rounding.
+    All are 0, wherever the bounds are, if there is no room for that, which does not happen if the
+    sum of `alpha` is 0 up to rounding.
     """
     q = float(spacing(float(np.abs(alpha).max(initial=0.0))))
     least, most = np.ceil(low / q), np.floor(high / q)
@@ -37,8 +37,12 @@ def balanced(alpha: Array, low: Array, high: Array) -> Array:
             return np.asarray(units * q)
         room = units - least if excess > 0 else most - units
         inside = np.minimum(units - least, most - units)  # those at a bound lose dual value
-        i = int(inside.argmax()) if inside.max() > 0 else int(room.argmax())
+        i = int(inside.argmax())
+        if inside[i] < abs(excess) <= room.max() or not inside[i]:
+            i = int(room.argmax())
         move = int(min(room[i], abs(excess)))
+        if not move:
+            break
         units[i] += -move if excess > 0 else move
         excess += -move if excess > 0 else move
     return np.zeros_like(alpha)

@@ -63,6 +63,8 @@ class Problem:
         The losses of all examples: values, gradients, conjugates.
     intercept : Intercept
         Knows all that depends on its kind.
+    rounding : Rounding
+        Bounds for the rounding of certificates, which hold for every lam.
     y, lam, loss, regularizer
         As given, validated.
     weights : ndarray or None
@@ -102,6 +104,7 @@ class Problem:
             intercept, rows, self.losses, self.lam, self.regularizer
         )
         self.data: Blocks = self.intercept.data
+        self.rounding = Rounding(self.data, self.losses)
         self._check_regularizer_fits()
 
     @property
@@ -176,16 +179,12 @@ class Problem:
 
     # Objectives and the points that belong to duals
 
+    @quietly
     def abar(self, alpha: Array) -> Array:
         """1/(lam n) sum_i A_i alpha_i [jibs79gss], from scratch in float64."""
         if not alpha.any():  # the usual start costs no pass
             return np.zeros(self.data.d)
         return self.data.combination(alpha) / (self.lam * self.n)
-
-    @cached_property
-    def rounding(self) -> Rounding:
-        """Bounds for the rounding of certificates; they hold for every lam."""
-        return Rounding(self.data, self.losses)
 
     @quietly
     def conjugate_point(self, abar: Array) -> Array:
@@ -249,7 +248,7 @@ class Problem:
 
 def condition_numbers(v: Array, lam: float, gamma: Array | float, n: int) -> Array:
     """1 + v_i / (lam gamma_i n): infinite for gamma = 0, 1 for gamma infinite (weight 0)."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):  # a number that overflows is as good as infinite
         ratio = v / (lam * np.asarray(gamma, dtype=np.float64) * n)
     return np.where(np.isnan(ratio), np.inf, 1 + ratio)
 

@@ -1,10 +1,18 @@
-"""Progress bars: how far the gap has fallen in its logarithm, or how many runs are done."""
+"""Progress bars: how far the gap has fallen in its logarithm, or how many runs are done.
 
+They are those of tqdm. Where that is not installed, there are plain lines in their place.
+"""
+
+import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Protocol
+from threading import Lock
+from typing import Any, Protocol
 
 import numpy as np
+
+SECONDS_PER_LINE = 2.0  # between two lines, without tqdm
 
 
 @contextmanager
@@ -47,9 +55,47 @@ class _Bar(Protocol):
     def set_description_str(self, text: str) -> None: ...
 
 
-def _tqdm(**options: object) -> AbstractContextManager[_Bar]:
+class _Lines:
+    """A line on stderr now and then, where tqdm is not installed; used like one of its bars."""
+
+    def __init__(self, total: float, unit: str = "", bar_format: str = "") -> None:
+        self.n, self._total, self._unit = 0.0, total, unit
+        self._lock = Lock()  # runs are counted from several threads
+        self._latest = ""
+        self._next = time.monotonic() + SECONDS_PER_LINE
+
+    def __enter__(self) -> "_Lines":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Print what came last, unless that is printed already."""
+        with self._lock:
+            self._print()
+
+    def update(self) -> None:
+        with self._lock:
+            self.n += 1
+            self._show(f"{self.n:.0f} of {self._total:.0f} {self._unit}s")
+
+    def set_description_str(self, text: str) -> None:
+        with self._lock:
+            self._show(text)
+
+    def _show(self, text: str) -> None:
+        self._latest = text
+        if time.monotonic() >= self._next:
+            self._print()
+
+    def _print(self) -> None:
+        if self._latest:
+            print(self._latest, file=sys.stderr, flush=True)
+        self._latest, self._next = "", time.monotonic() + SECONDS_PER_LINE
+
+
+def _tqdm(**options: Any) -> AbstractContextManager[_Bar]:
     try:
         from tqdm.auto import tqdm
-    except ImportError as error:
-        raise ImportError("A progress bar needs tqdm: pip install tqdm.") from error
-    return tqdm(**options)
+    except ImportError:
+        return _Lines(**options)
+    bar: AbstractContextManager[_Bar] = tqdm(**options)
+    return bar

@@ -10,7 +10,7 @@ section 3.1). From that follow, with a tilde for what was computed,
     predictions  ||a~_i - a_i|| <= e_i = r(k) ||A_i|| ||w||,       k entries in the longest row
     losses       mean s_i |phi_i(a~_i) - phi_i(a_i)| is at most, if they are smooth,
                      sqrt(mean s_i ||phi_i'||^2) sqrt(mean s_i e_i^2) + mean s_i e_i^2 / (2 gamma)
-                 where ||phi'||^2 <= (2 / gamma) (phi - inf phi), and inf phi = -phi*(0); else
+                 where ||phi'||^2 <= (2 / gamma) (phi - inf phi), and inf phi = -phi*(0); also
                      mean L_i e_i,                                 L_i bounds the slope of s_i phi_i
     duals        ||abar~ - abar|| <= e = r(k) / (lam n) sum_i ||A_i|| ||alpha_i||,
                                                                    k roundings in a sum over rows
@@ -54,38 +54,49 @@ class Rounding:
         self._data, self._losses = data, losses
 
     def of_losses(
-        self, mean: float, w: Array, predictions: Array, shift: Floats, accurate: bool
+        self,
+        mean: float,
+        size: float,
+        w: Array,
+        predictions: Array,
+        shift: Floats,
+        constant: bool,
+        accurate: bool,
     ) -> float:
         """A bound for the error of the mean loss at w.
 
         Parameters
         ----------
-        mean : float
-            The mean loss.
+        mean, size : float
+            The mean loss, and that of the absolute values.
         w, predictions : ndarray
             The point, and A_i' w.
         shift : float or ndarray
             The part of an intercept in the predictions.
+        constant : bool
+            Whether there is nothing else in them.
         accurate : bool
             Whether the predictions were summed in twice the working precision.
         """
-        few, length = relative_error(FEW), float(np.linalg.norm(w))
-        terms = relative_error(self._data.storage.row_terms + FEW)
-        if accurate:
+        length = float(np.linalg.norm(w))
+        terms = relative_error(self._data.storage.row_terms + SUMMED)
+        others = relative_error(SUMMED + FEW) * size
+        if constant and not self._losses.abilities.vector:
+            moved = 0.0  # a scalar loss has a relative accuracy, and predictions were not summed
+        elif accurate:
             sizes = _norms(predictions) + 2 * float(np.linalg.norm(shift))
-            moved = self._of_moved(mean, few * sizes + terms * terms * length * self._data.lengths)
+            errors = relative_error(FEW) * sizes + terms * terms * length * self._data.lengths
+            moved = self._of_moved(mean, errors, others)
         else:
-            moved = self._of_stretched(mean, terms * length)
-        # No loss is below its infimum, so its absolute value is at most phi + 2 max(0, -inf phi).
-        size = abs(mean) + 2 * max(self._lowest, 0.0)
-        return MARGIN * (moved + relative_error(SUMMED + FEW) * size)
+            moved = self._of_stretched(mean, terms * length, others)
+        return MARGIN * (moved + others)
 
     def of_abar(self, duals: Array, abar: Array, lam: float, accurate: bool) -> float:
         """A bound for the error of abar, in its norm."""
         data = self._data
         terms = relative_error(data.storage.column_terms + FEW)
         if accurate:
-            terms = relative_error(data.n + FEW)
+            terms = relative_error(data.storage.shape[0] + FEW)
             terms *= terms
         # A sum of products, because BLAS would start its threads for a product of long vectors.
         size = float(np.sum(data.lengths * _norms(duals))) / (lam * data.n)
@@ -95,33 +106,41 @@ class Rounding:
         """A bound for the error of the mean conjugate, of that mean absolute value."""
         return MARGIN * relative_error(SUMMED + FEW) * size
 
-    def _of_moved(self, mean: float, errors: Array) -> float:
-        """How much the mean loss may change if the predictions do by up to e_i."""
+    def _of_moved(self, mean: float, errors: Array, others: float) -> float:
+        """How much the mean loss may change if the predictions do by up to e_i.
+
+        Slopes are looked at only where the bound for smooth losses is above that for the `others`.
+        """
         largest = float(errors.max())
         if not largest:
             return 0.0
-        if self._losses.abilities.smooth:
-            shares = errors / largest  # whose squares do not underflow
-            square = float(np.mean(self._losses.weights_or_ones * shares * shares))
-            return self._of_smooth(mean, largest * math.sqrt(square))
-        return float(np.mean(self._losses.steepest * errors))
+        shares = errors / largest  # whose squares do not underflow
+        square = float(np.mean(self._losses.weights_or_ones * shares * shares))
+        smooth = self._of_smooth(mean, largest * math.sqrt(square))
+        if smooth <= others:
+            return smooth
+        return min(smooth, float(np.mean(self._losses.steepest * errors)))
 
-    def _of_stretched(self, mean: float, error: float) -> float:
+    def _of_stretched(self, mean: float, error: float, others: float) -> float:
         """The same for e_i = error ||A_i||, from means that are known."""
-        if self._losses.abilities.smooth:
-            return self._of_smooth(mean, error * math.sqrt(self._squared_lengths))
-        return error * self._steep_lengths if error else 0.0
+        if not error:
+            return 0.0
+        smooth = self._of_smooth(mean, error * math.sqrt(self._squared_lengths))
+        return smooth if smooth <= others else min(smooth, error * self._steep_lengths)
 
     def _of_smooth(self, mean: float, root: float) -> float:
-        """The same for smooth losses and the root of the mean of s_i e_i^2."""
+        """The same for smooth losses and the root of the mean of s_i e_i^2; else infinite."""
         gamma = float(self._losses.loss.gamma)
-        above = mean + self._lowest + relative_error(FEW) * (abs(mean) + abs(self._lowest))
+        if not gamma:
+            return np.inf
+        above = mean + self._lowest
+        above += relative_error(SUMMED + FEW) * (abs(mean) + abs(self._lowest))
         return math.sqrt(max(above, 0.0) * 2 / gamma) * root + root / (2 * gamma) * root
 
     @cached_property
     def _lowest(self) -> float:
         """Minus the infimum of the mean loss over all predictions."""
-        return float(np.mean(self._losses.conjugates(np.zeros(self._losses.shape))))
+        return self._losses.mean_conjugate_at_zero
 
     @cached_property
     def _steep_lengths(self) -> float:

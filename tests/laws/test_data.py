@@ -88,7 +88,7 @@ def test_dense_is_not_copied():
         assert np.shares_memory(RowBlocks(X).storage.matrix, X)
 
 
-def test_duplicates_are_summed_and_zeros_removed_without_touching_the_input():
+def test_duplicates_are_summed_and_zeros_ignored_without_touching_the_input():
     duplicated = sp.csr_array(
         (np.array([1.0, 2.0, 3.0, 0.0]), np.array([1, 1, 0, 2]), np.array([0, 3, 4])), shape=(2, 3)
     )

@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 
 import registry
 from quartz import losses
-from quartz.domain import SLACK
 from quartz.laws import LawError
 from quartz.losses import base, check_loss, examples
 from quartz.losses.examples import ExampleLosses
-from quartz.losses.multiclass import _project_on_simplex, _wright_omega
+from quartz.losses.multiclass import _wright_omega
 
 SCALAR = [loss for loss in registry.LOSSES if not base.abilities(loss).vector]
 reals = st.floats(-50, 50)
@@ -53,9 +52,9 @@ def test_laws_for_any_parameters(gamma, epsilon, seed):
 def test_fenchel_young_for_any_pair(a, u, sign):
     y = 1.0 if sign else -1.0
     for loss in SCALAR:
-        # a dual variable up to SLACK outside the domain is forgiven, at a cost of SLACK (1 + |a|)
-        allowed = SLACK * (1 + abs(a)) + 1e-12 * (1 + abs(a * u))
-        assert loss.value(a, y) + loss.conjugate(u, y) >= a * u - allowed
+        value, conjugate = loss.value(a, y), loss.conjugate(u, y)
+        rounding = 1e-14 * (1 + abs(value) + abs(a) + abs(a * u))
+        assert value + conjugate >= a * u - rounding
 
 
 @pytest.mark.parametrize("loss", SCALAR, ids=registry.label)
@@ -136,14 +135,15 @@ def test_wright_omega(x):
     assert omega + np.log(omega) == pytest.approx(x, rel=1e-13, abs=1e-13)
 
 
-@given(st.lists(reals, min_size=2, max_size=8))
-def test_simplex_projection(x):
-    x = np.array(x)
-    p = _project_on_simplex(x)
+@given(a=st.lists(reals, min_size=2, max_size=8), gamma=st.floats(0.01, 100))
+def test_multiclass_hinge_projects_on_the_simplex(a, gamma):
+    a, corner = np.array(a), np.arange(len(a)) == 1
+    p = losses.SmoothedMulticlassHinge(gamma).gradient(a, 1) + corner
     assert p.min() >= 0
     assert p.sum() == pytest.approx(1)
-    # p is the projection iff <x - p, e_k - p> <= 0 for all corners e_k
-    assert ((x - p) - (x - p) @ p).max() <= 1e-10
+    # p is the projection of x iff <x - p, e_k - p> <= 0 for all corners e_k
+    x = (a + 1 - corner) / gamma + corner
+    assert ((x - p) - (x - p) @ p).max() <= 1e-12 * (1 + np.abs(x).max())
 
 
 class Sabotaged(NamedTuple):
@@ -270,14 +270,15 @@ def test_many_examples_are_evaluated_by_the_same_formulas(loss):
     )
     for each in (None, weights):
         dual = -u if each is None else -duals
-        gaps, value, conjugate, size = ExampleLosses(loss, y, each).fenchel_young(a, dual)
+        gaps, *means = ExampleLosses(loss, y, each).fenchel_young(a, dual)
         losses_, minus = (
             ExampleLosses(loss, y, each).values(a),
             ExampleLosses(loss, y, each).conjugates(dual),
         )
         np.testing.assert_allclose(gaps, losses_ + minus + a * dual, atol=1e-12)
-        expected = np.mean(losses_), np.mean(minus), np.mean(np.abs(minus))
-        np.testing.assert_allclose((value, conjugate, size), expected, rtol=1e-13, atol=1e-15)
+        bent = loss.gamma * np.mean((1 if each is None else weights) * u[:n] ** 2)
+        expected = losses_.mean(), minus.mean(), losses_.mean(), np.abs(minus).mean() + bent
+        np.testing.assert_allclose(means, expected, rtol=1e-13, atol=1e-15)
     duals[np.flatnonzero(~kept)[0]] = 0.5
     assert np.isinf(ExampleLosses(loss, y, weights).conjugates(-duals)).sum() == 1
 

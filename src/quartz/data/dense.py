@@ -29,6 +29,7 @@ class DenseStorage(MatrixStorage):
     """
 
     def __init__(self, X: ArrayLike) -> None:
+        checks.array_like("X", X)
         X = np.asarray(X)
         checks.check_dimensions(X)
         X = checks.unlocked(np.ascontiguousarray(X, dtype=checks.float_dtype(X.dtype)))

@@ -1,7 +1,7 @@
 """Sparse matrices that point outside their own arrays.
 
-SciPy looks at that when a matrix is made, but not when its arrays are replaced or changed. Its loops
-would then read and write memory of others, which mostly ends the process.
+SciPy looks at that when a matrix is made, but not when its arrays are replaced or changed. Its
+loops would then read and write memory of others, which mostly ends the process.
 """
 
 from typing import Any, NoReturn
@@ -25,7 +25,7 @@ def as_csr(X: Any) -> Any:
     elif X.format == "dia" and len(X.offsets) != len(X.data):
         _refuse(f"it has {len(X.offsets)} offsets for {len(X.data)} diagonals")
     elif X.format == "lil" and _lengths(X.rows) != _lengths(X.data, X.shape[0]):
-        _refuse("its rows and data are not lists of the same lengths, two for each row")
+        _refuse("its rows and data must be lists of equal lengths, one of each for every row")
     X = X.asformat("csr")
     _check_starts(X)
     return X
@@ -46,7 +46,8 @@ def _check_starts(X: Any) -> None:
     for name in ("indptr", "indices"):
         part = getattr(X, name)
         if part.dtype.kind not in "iu" or part.ndim != 1:
-            _refuse(f"its {name} has {part.ndim} dimension(s) and holds {part.dtype}, not indices")
+            got = f"{part.ndim} dimension(s) of {part.dtype}"
+            _refuse(f"its {name} must be a vector of whole numbers, got {got}")
     if X.data.ndim != (3 if X.format == "bsr" else 1) or len(X.data) != len(X.indices):
         _refuse(f"its data have shape {X.data.shape} for {len(X.indices)} indices")
     if len(starts) != rows + 1:

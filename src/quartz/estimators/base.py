@@ -20,6 +20,7 @@ from quartz import checks
 from quartz.arrays import AnyArray, Array, Floats, IntArray
 from quartz.certificate import Certificate
 from quartz.data import Blocks, Storage
+from quartz.data.malformed import as_csr, check_columns
 from quartz.estimators.callbacks import CallbackSupportMixin, Task, fit_task
 from quartz.estimators.names import (
     AccelerationName,
@@ -32,6 +33,7 @@ from quartz.estimators.names import (
     method_of,
     penalty_of,
 )
+from quartz.estimators.threads import checked_jobs
 from quartz.estimators.training import Attributes, Conditions, Matrix, Training, Validated
 from quartz.intercept import InterceptName, penalized_columns
 from quartz.losses.base import Loss
@@ -109,7 +111,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
             max_passes=self.max_passes,
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
             ends=time.perf_counter() + seconds,
-            n_jobs=self.n_jobs,
+            n_jobs=checked_jobs(self.n_jobs),
             verbose=bool(self.verbose),
         )
 
@@ -120,8 +122,11 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
                 f"Estimators take matrices and frames, got {type(X).__name__}. Solve it with "
                 "quartz.solve(quartz.Problem(X, y, loss, lam))."
             )
+        for name, given in (("y", y), ("sample_weight", sample_weight)):
+            if given is not None:
+                checks.array_like(name, given)
         rows, targets = validate_data(
-            self, X, y, accept_sparse="csr", dtype=TYPES, order="C", **self._targets
+            self, _readable(X), y, accept_sparse="csr", dtype=TYPES, order="C", **self._targets
         )
         if sample_weight is None:
             return rows, targets, None
@@ -240,8 +245,11 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     def _linear(self, X: MatrixLike) -> Array:
         """X coef_' + intercept_, with one column for each output."""
         check_is_fitted(self)
+        rows = _readable(X)
+        if sp.issparse(rows):
+            check_columns(rows)
         return self.raw_scores(
-            validate_data(self, X, accept_sparse="csr", dtype=TYPES, reset=False)
+            validate_data(self, rows, accept_sparse="csr", dtype=TYPES, reset=False)
         )
 
     def sparsify(self) -> Self:
@@ -281,6 +289,14 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
             for name, value in rows.items()
         )
         return f"{diagram}<table>{cells}</table>"
+
+
+def _readable(X: Any) -> Any:
+    """X as scikit-learn's validation can read it; otherwise refused here, by its name."""
+    if sp.issparse(X):
+        return as_csr(X) if X.ndim == 2 else X
+    checks.array_like("X", X)
+    return X
 
 
 def _start(problem: Problem, last: Certificate) -> State | None:

@@ -11,6 +11,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
+from quartz import checks
 from quartz.arrays import AnyArray, Array, IntArray
 from quartz.data import Blocks, KroneckerBlocks, RowBlocks
 from quartz.estimators.base import LinearModel
@@ -34,6 +35,7 @@ from quartz.estimators.training import (
     Training,
     stacked_coefficients,
 )
+from quartz.intercept import may_run_away
 from quartz.losses.base import Loss, abilities
 from quartz.problem import Problem
 
@@ -99,7 +101,8 @@ class QuartzClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
     max_seconds : float, optional
         Limit for the time of a fit.
     sampling : str, sampling or method, default="auto"
-        "auto", "permuted", "uniform", "importance", "nice" (mini-batches of 32), an object of
+        "auto", "permuted", "uniform", "importance", "nice" (mini-batches of at most 32), an
+        object of
         :mod:`quartz.samplings` or a method of :mod:`quartz.methods`.
     acceleration : {"auto", "on", "off"}, default="auto"
         Whether to accelerate the steps of `sampling`; "auto" decides during the run, and with
@@ -115,7 +118,7 @@ class QuartzClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
     n_jobs : int, optional
         Number of threads, for the classes of one-vs-rest.
     verbose : bool, default=False
-        Whether to show a progress bar (needs tqdm).
+        Whether to show a progress bar; without tqdm, lines on stderr.
 
     Attributes
     ----------
@@ -235,6 +238,7 @@ class QuartzClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         together = abilities(loss).vector
         penalty = self._penalty(X.shape[1], len(classes) if together else 1)
         each = self._class_weights(classes, codes, weights)
+        self._check_classes_remain(classes, each, codes, weights)
 
         def problem(data: Blocks, targets: AnyArray, positive: int | None = None) -> Problem:
             s = self._with_class_weights(weights, each, codes, positive)
@@ -270,8 +274,33 @@ class QuartzClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
             return np.asarray(totals.mean() / totals)
         if self.class_weight is None:
             return None
+        if isinstance(self.class_weight, dict):
+            for label, weight in self.class_weight.items():
+                remedy = "It multiplies the weights of the examples."
+                checks.nonnegative(f"class_weight[{label!r}]", weight, remedy)
         each = compute_class_weight(self.class_weight, classes=classes, y=classes)
         return np.asarray(each)
+
+    def _check_classes_remain(
+        self, classes: AnyArray, each: Array | None, codes: IntArray, weights: Array | None
+    ) -> None:
+        """Refuse class weights that leave no example, or too few for the intercept."""
+        if each is None:
+            return
+        totals = np.bincount(codes, each[codes] if weights is None else weights * each[codes])
+        gone = classes[totals == 0].tolist()
+        if len(gone) == len(classes):
+            raise ValueError(
+                f"class_weight={self.class_weight!r} leaves no example a weight above 0. Give two "
+                "classes or more a weight above 0."
+            )
+        if gone and may_run_away(self._intercept()):
+            raise ValueError(
+                f"class_weight={self.class_weight!r} leaves the examples of class {gone[0]!r} the "
+                "weight 0, but without them its intercept would run away. Give the class a weight "
+                "above 0, leave out its examples (sample_weight 0 does it, too), or use "
+                'fit_intercept="penalized" or False.'
+            )
 
     def _with_class_weights(
         self, weights: Array | None, each: Array | None, codes: IntArray, positive: int | None
@@ -334,7 +363,8 @@ def _encoded(y: AnyArray, weights: Array | None) -> tuple[AnyArray, IntArray]:
     if len(classes) < 2:
         found = f"only one class: {classes[0]}" if len(classes) else "none with a positive weight"
         raise ValueError(
-            f"A classifier needs examples of two classes or more, but there is {found}."
+            f"A classifier needs examples of two classes or more, but there is {found}. Give "
+            "examples of another class; a sample_weight of 0 leaves an example out."
         )
     # A class all of whose examples have weight 0 gets the index of another; it has no effect.
     codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)

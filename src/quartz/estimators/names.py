@@ -5,6 +5,7 @@ which is used as it is.
 """
 
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -16,6 +17,7 @@ from quartz.arrays import IntArray
 from quartz.intercept import InterceptName
 from quartz.losses.base import Loss
 from quartz.methods import Accelerated, Automatic, Method, Permuted
+from quartz.problem import Problem
 from quartz.regularizers.base import Regularizer, abilities
 from quartz.samplings import Recipe
 
@@ -53,24 +55,41 @@ Alphas: TypeAlias = int | ArrayLike
 CLASSIFIERS: dict[str, Callable[..., Loss]] = {
     "hinge": lambda smoothing: losses.Hinge(),
     "squared_hinge": lambda smoothing: losses.SquaredHinge(gamma=0.5),
-    "smoothed_hinge": lambda smoothing: losses.SmoothedHinge(smoothing),
+    "smoothed_hinge": lambda smoothing: losses.SmoothedHinge(
+        checks.positive("smoothing", smoothing, 'Without any the loss is "hinge".')
+    ),
     "log_loss": lambda smoothing: losses.Logistic(),
     "multinomial": lambda smoothing: losses.Softmax(),
-    "multiclass_hinge": lambda smoothing: losses.SmoothedMulticlassHinge(smoothing),
+    "multiclass_hinge": lambda smoothing: losses.SmoothedMulticlassHinge(
+        checks.positive("smoothing", smoothing, "A small number comes close to none.")
+    ),
 }
 REGRESSORS: dict[str, Callable[..., Loss]] = {
     "squared": lambda smoothing, epsilon: losses.Squared(),
-    "huber": lambda smoothing, epsilon: losses.Huber(smoothing),
+    "huber": lambda smoothing, epsilon: losses.Huber(
+        checks.positive("smoothing", smoothing, 'Without any the loss is "absolute".')
+    ),
     "epsilon_insensitive": lambda smoothing, epsilon: losses.EpsilonInsensitive(epsilon),
     "absolute": lambda smoothing, epsilon: losses.Absolute(),
 }
+
+
+@dataclass(frozen=True)
+class MiniBatches:
+    """tau-nice sampling with 32 examples, or with all of them if there are fewer."""
+
+    def bind(self, problem: Problem) -> samplings.NiceSampling:
+        """Return the sampling for n examples."""
+        return samplings.NiceSampling(problem.n, min(32, problem.n))
+
+
 PENALTIES = ("l2", "elasticnet", "nonnegative", "group")
 SAMPLINGS: dict[str, Method | Recipe | None] = {
     "auto": None,
     "permuted": Permuted(),
     "uniform": samplings.Uniform(),
     "importance": samplings.Importance(),
-    "nice": samplings.Nice(batch_size=32),
+    "nice": MiniBatches(),
 }
 ACCELERATION: dict[str, Callable[[Method | Recipe | None], Method | Recipe]] = {
     "auto": Automatic,

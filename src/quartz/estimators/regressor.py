@@ -29,6 +29,7 @@ from quartz.estimators.training import (
     Conditions,
     Matrix,
     Training,
+    Validated,
     stacked_coefficients,
 )
 from quartz.intercept import penalized_columns
@@ -85,8 +86,8 @@ class QuartzRegressor(MultiOutputMixin, RegressorMixin, LinearModel):  # type: i
     max_seconds : float, optional
         Limit for the time of a fit.
     sampling : str, sampling or method, default="auto"
-        "auto", "permuted", "uniform", "importance", "nice" (mini-batches of 32), an object of
-        :mod:`quartz.samplings` or a method of :mod:`quartz.methods`.
+        "auto", "permuted", "uniform", "importance", "nice" (mini-batches of at most 32), an
+        object of :mod:`quartz.samplings` or a method of :mod:`quartz.methods`.
     acceleration : {"auto", "on", "off"}, default="auto"
         Whether to accelerate the steps of `sampling`; "auto" decides during the run, and with
         sampling="auto" also takes Newton steps where these are cheaper. A method other than
@@ -99,7 +100,7 @@ class QuartzRegressor(MultiOutputMixin, RegressorMixin, LinearModel):  # type: i
     n_jobs : int, optional
         Number of threads, for several targets.
     verbose : bool, default=False
-        Whether to show a progress bar (needs tqdm).
+        Whether to show a progress bar; without tqdm, lines on stderr.
 
     Attributes
     ----------
@@ -141,7 +142,7 @@ class QuartzRegressor(MultiOutputMixin, RegressorMixin, LinearModel):  # type: i
     0.51
     """
 
-    _targets: ClassVar[dict[str, bool]] = {"multi_output": True, "y_numeric": True}
+    _targets: ClassVar[dict[str, bool]] = {"multi_output": True}
 
     def __init__(
         self,
@@ -202,6 +203,16 @@ class QuartzRegressor(MultiOutputMixin, RegressorMixin, LinearModel):  # type: i
         """
         return self._fit(X, y, sample_weight)
 
+    def validated(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None) -> Validated:
+        rows, targets, weights = super().validated(X, y, sample_weight)
+        try:
+            return rows, targets.astype(np.float64, copy=False), weights
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"y must hold numbers, got an array of {targets.dtype}: {error}. Encode it first; "
+                "for classes use QuartzClassifier."
+            ) from error
+
     def prepared(
         self,
         X: Matrix,
@@ -212,7 +223,7 @@ class QuartzRegressor(MultiOutputMixin, RegressorMixin, LinearModel):  # type: i
     ) -> Training:
         loss = loss_of(self.loss, REGRESSORS, epsilon=self.epsilon, smoothing=self.smoothing)
         several = y.ndim == 2
-        targets = y.astype(np.float64, copy=False).reshape(len(y), -1)
+        targets = y.reshape(len(y), -1)
         outputs = targets.shape[1]
         coordinates = X.shape[1] + penalized_columns(self._intercept())
         together = outputs > 1 and (

@@ -1,7 +1,7 @@
 """Several runs at once, in threads that share the data: the kernels release the GIL."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from numbers import Integral
 from threading import Event
 from typing import TypeVar
@@ -18,11 +18,16 @@ T = TypeVar("T")
 
 def threads(n_jobs: int | None) -> int:
     """The number of threads that `n_jobs` means, by joblib's rules."""
+    return int(effective_n_jobs(checked_jobs(n_jobs)))
+
+
+def checked_jobs(n_jobs: int | None) -> int | None:
+    """Return `n_jobs` if it means a number of threads."""
     if n_jobs == 0 or not isinstance(n_jobs, Integral | None):
         raise ValueError(
             f"n_jobs must be a number of threads, -1 for all cores, or None, got {n_jobs!r}."
         )
-    return int(effective_n_jobs(n_jobs))
+    return n_jobs
 
 
 def in_threads(
@@ -58,15 +63,31 @@ def in_threads(
             return result
 
         with ThreadPoolExecutor(jobs) as pool:
-            futures = [pool.submit(run, task) for task in tasks]
+            futures: list[Future[T]] = []
+            interrupts: list[KeyboardInterrupt] = []
             try:
+                futures.extend(pool.submit(run, task) for task in tasks)
                 if wait(futures, return_when=FIRST_EXCEPTION).not_done:
                     stop.set()  # after an exception the other runs need not go on
-                return [future.result() for future in futures]
             except KeyboardInterrupt as interrupt:
-                stop.set()
-                results = [future.result() for future in futures]
-                if is_raised("return"):
-                    interrupt.results = results  # type: ignore[attr-defined]
-                    raise
-                return results
+                interrupts.append(interrupt)
+            results = _gathered(futures, stop, interrupts)
+            if len(results) < len(tasks):  # it came before all tasks were there
+                raise interrupts[0]
+            if len(interrupts) > 1 or (interrupts and is_raised("return")):
+                interrupts[-1].results = results  # type: ignore[attr-defined]
+                raise interrupts[-1]
+            return results
+
+
+def _gathered(
+    futures: list[Future[T]], stop: Event, interrupts: list[KeyboardInterrupt]
+) -> list[T]:
+    """What the tasks return, however often Ctrl-C is pressed while they end."""
+    while True:
+        if interrupts:
+            stop.set()
+        try:
+            return [future.result() for future in futures]
+        except KeyboardInterrupt as interrupt:
+            interrupts.append(interrupt)

@@ -9,7 +9,7 @@ from quartz.intercept.penalized import PenalizedIntercept
 from quartz.losses.examples import ExampleLosses
 from quartz.regularizers.base import Regularizer
 
-__all__ = ["Intercept", "InterceptName", "intercept_of", "penalized_columns"]
+__all__ = ["Intercept", "InterceptName", "intercept_of", "may_run_away", "penalized_columns"]
 
 InterceptName = Literal["free", "penalized"]
 
@@ -17,6 +17,11 @@ InterceptName = Literal["free", "penalized"]
 def penalized_columns(name: InterceptName | None) -> int:
     """How many penalized coordinates the intercept of that name adds, for each output."""
     return int(name == "penalized")
+
+
+def may_run_away(name: InterceptName | None) -> bool:
+    """Whether the intercept of that name has no optimum without examples of a class."""
+    return name == "free"
 
 
 def intercept_of(

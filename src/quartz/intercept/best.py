@@ -47,7 +47,13 @@ def _best_of_one(losses: ExampleLosses, a: Array, y: Array, start: float) -> flo
             b -= slope / max(bend, 1e-300)
     b = losses.shifted_root(a, y, start)
     if np.isnan(b):
-        raise ValueError("The intercept has no finite optimum.")
+        raise ValueError(
+            f'intercept="free" has no finite optimum: no shift of the predictions, which lie '
+            f"between {a.min():.3g} and {a.max():.3g} for targets between {y.min():.3g} and "
+            f"{y.max():.3g}, makes the slope of the mean {type(losses.loss).__name__} loss 0. "
+            'Scale X and y to about 1, raise lam, or use intercept="penalized" or None '
+            '(fit_intercept="penalized" or False in estimators).'
+        )
     return b
 
 

@@ -2,6 +2,7 @@
 
 from copy import copy
 from functools import cached_property
+from math import fsum
 from typing import Self
 
 import numpy as np
@@ -40,6 +41,7 @@ class InterceptBlocks(Blocks):
         self.d, self.rows_alike = rows.d + rows.m, rows.rows_alike
         self.block_parts = rows.block_parts
         self.rows, self.constant = rows, constant
+        self._exact = False
         self.centred = centre is not None
         self.centre = np.zeros(rows.features) if centre is None else centre
         self.products = np.empty(0) if centre is None else self.storage.multiply(self.centre)
@@ -65,7 +67,7 @@ class InterceptBlocks(Blocks):
         return self.rows.predictions(w[: -self.m]) + self.intercept(w)
 
     def combination(self, alpha: Array) -> Array:
-        total = alpha.sum(axis=0)
+        total = self._total(alpha)
         features = self.rows.combination(alpha) - np.outer(self.centre, total).ravel()
         return np.append(features, self.constant * total)
 
@@ -99,6 +101,7 @@ class InterceptBlocks(Blocks):
     def accurate(self) -> Self:
         other = super().accurate()
         other.rows = self.rows.accurate()
+        other._exact = True
         return other
 
     def gram_products(self, alpha: Array) -> Array:
@@ -160,8 +163,17 @@ class InterceptBlocks(Blocks):
         return np.append(features, (b + self._centre_product(features)) / self.constant)
 
     def _centre_product(self, features: Array) -> Floats:
-        """c' W."""
-        return self.centre @ features.reshape(-1, *self.dual_shape[1:])
+        """c' W, summed by pairs: the same for any number of threads of BLAS."""
+        if not self.centred:
+            return np.zeros(self.dual_shape[1:])[()]
+        return _sum_by_pairs((self.centre * features.reshape(-1, *self.dual_shape[1:]).T).T)
+
+    def _total(self, alpha: Array) -> Floats:
+        """The sum over the examples, for each output; exact in accurate blocks."""
+        if self._exact:
+            sums = [fsum(column) for column in alpha.reshape(self.n, -1).T]
+            return np.reshape(sums, self.dual_shape[1:])[()]
+        return _sum_by_pairs(alpha)
 
     def _squared_norms(self, weights: Array) -> Array:
         """sum_j weights_j A_ji^2, for one vector of weights or several columns."""
@@ -174,6 +186,11 @@ class InterceptBlocks(Blocks):
             norms -= 2 * self.storage.multiply((features.T * self.centre).T)
             norms = np.maximum(norms, 0.0) + rounding
         return norms
+
+
+def _sum_by_pairs(x: Array) -> Floats:
+    """The sum along the first axis; NumPy sums by pairs along a contiguous one only."""
+    return np.asarray(np.ascontiguousarray(x.T).sum(axis=-1))[()]
 
 
 class FreeBlocks(InterceptBlocks):

@@ -2,7 +2,7 @@
 
 Methods work with centred rows and one more column, the constant s, whose coordinate has a proximal
 term in place of a penalty (:mod:`quartz.intercept.kernel`). Their duals sum to nearly 0;
-:mod:`quartz.intercept.repair` makes that exact, up to rounding. With m outputs b and the sum have m
+:mod:`quartz.intercept.repair` makes that exact. With m outputs b and the sum have m
 components.
 """
 

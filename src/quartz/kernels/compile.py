@@ -98,7 +98,9 @@ class Specialized:
         types = hashlib.sha256(repr(signature).encode()).hexdigest()[:16]
         linked = _link(self._kernel, self._parts, f"{self._fingerprint}_{types}")
         cached = self._fingerprint is not None
-        compiled: Callable[..., object] = _machine().njit(cache=cached, **_OPTIONS)(linked)
+        machine = _machine()
+        compiled: Callable[..., object]
+        compiled = machine.quiet(machine.njit(cache=cached, **_OPTIONS)(linked))
         return compiled
 
 

@@ -40,18 +40,18 @@ def conjugates(loss: Any, u: Array, y: AnyArray, weights: Array) -> Array:
 
 def fenchel_young(
     loss: Any, a: Array, alpha: Array, y: AnyArray, weights: Array | None
-) -> tuple[Array, float, float, float]:
-    """The Fenchel-Young gaps of all examples, and three means over the examples.
+) -> tuple[Array, float, float, float, float]:
+    """The Fenchel-Young gaps of all examples, and four means over the examples.
 
-    These are the means of the losses and of the conjugates, and that of the conjugates' absolute
-    values with gamma s_i (alpha_i / s_i)^2 added.
+    These are the means of the losses and of the conjugates, and those of their absolute values, the
+    latter with gamma s_i (alpha_i / s_i)^2 added.
     """
     methods = {"loss_function": type(loss).value, "loss_conjugate": type(loss).conjugate}
     gaps = np.empty(len(a))
     weights = _UNWEIGHTED if weights is None else weights
     sums = specialize(_fenchel_young, methods)(loss, a, alpha, y, weights, float(loss.gamma), gaps)
-    value, conjugate, size = (float(total) / len(a) for total in sums)
-    return gaps, value, conjugate, size
+    value, conjugate, value_size, conjugate_size = (float(total) / len(a) for total in sums)
+    return gaps, value, conjugate, value_size, conjugate_size
 
 
 def shifted_slope(
@@ -116,9 +116,9 @@ def _conjugates(loss: Opaque, u: Array, y: AnyArray, weights: Array, out: Array)
 
 def _fenchel_young(
     loss: Opaque, a: Array, alpha: Array, y: AnyArray, weights: Array, bend: float, gaps: Array
-) -> tuple[float, float, float]:
+) -> tuple[float, float, float, float]:
     values = conjugates = (0.0, 0.0)
-    sizes = 0.0
+    value_size = conjugate_size = 0.0
     for i in range(gaps.size):
         s = weights[i] if weights.size else 1.0
         if s > 0.0:
@@ -129,10 +129,11 @@ def _fenchel_young(
         gaps[i] = value + conjugate + a[i] * alpha[i]
         values = _plus(values, value)
         conjugates = _plus(conjugates, conjugate)
-        sizes += abs(conjugate)
+        value_size += abs(value)
+        conjugate_size += abs(conjugate)
         if s > 0.0:
-            sizes += bend * alpha[i] * (alpha[i] / s)
-    return _total(values), _total(conjugates), sizes
+            conjugate_size += bend * alpha[i] * (alpha[i] / s)
+    return _total(values), _total(conjugates), value_size, conjugate_size
 
 
 def _plus(sum_and_lost: tuple[float, float], x: float) -> tuple[float, float]:

@@ -1,5 +1,10 @@
-"""Everything that needs Numba, whose import takes 0.2 s; imported with the first kernel."""
+"""Everything that needs Numba, whose import takes 0.2 s; imported with the first kernel.
 
+With NUMBA_DISABLE_JIT=1 the kernels run as plain Python, slowly: for debuggers, and for measuring
+coverage.
+"""
+
+from collections.abc import Callable
 from typing import Any
 
 import numba
@@ -12,10 +17,11 @@ from numba.extending import intrinsic, overload
 
 from quartz.domain import barrier
 
-__all__ = ["NumbaError", "compiled_barrier", "njit", "prefetch_element", "typeof"]
+__all__ = ["NumbaError", "compiled_barrier", "njit", "prefetch_element", "quiet", "typeof"]
 
 njit = numba.njit
 typeof = numba.typeof
+UNCOMPILED = bool(numba.config.DISABLE_JIT)  # type: ignore[attr-defined]  # kernels run as Python
 
 
 def _prefetch_element(typingctx: Any, array: Any, position: Any) -> Any:
@@ -38,7 +44,23 @@ def _prefetch_element(typingctx: Any, array: Any, position: Any) -> Any:
     return types.void(array, types.intp), generate
 
 
-prefetch_element: Any = intrinsic(_prefetch_element)
+def _no_prefetch(array: Any, position: Any) -> None:
+    """Do nothing, in place of the intrinsic, which Python does not know."""
+
+
+prefetch_element: Any = _no_prefetch if UNCOMPILED else intrinsic(_prefetch_element)
+
+
+def quiet(kernel: Callable[..., object]) -> Callable[..., object]:
+    """Return a kernel that warns of no overflow and no division by 0, as compiled ones do not."""
+    if not UNCOMPILED:
+        return kernel
+
+    def without_warnings(*arguments: object) -> object:
+        with np.errstate(all="ignore"):
+            return kernel(*arguments)
+
+    return without_warnings
 
 
 @overload(barrier)

@@ -37,7 +37,8 @@ The new value is returned, not Delta, so that it can lie exactly on the boundary
 Certificates rely on this accuracy, with e = 2^-53 and C = 16, for all floats unless the result
 overflows or is below 1e-300:
 
-    value       phi(a') (1 + d) with |a'_k - a_k| <= C e |a_k| for each output k, |d| <= C e
+    value       phi(a) (1 + d) with |d| <= C e; with `vector` phi(a') (1 + d), where
+                |a'_k - a_k| <= C e |a_k| for each output k
     conjugate   off by at most C e (|phi*(u)| + gamma ||u||^2)
     gradient    off by at most C e (||grad phi(a)|| + ||a|| / gamma); minus it is in the domain
     step        in the domain

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from quartz import grid
-from quartz.arrays import AnyArray, Array, Floats, IntArray, quietly
+from quartz.arrays import AnyArray, Array, Floats, IntArray, Mask, quietly
 from quartz.kernels import examples as kernels
 from quartz.kernels.compile import NotCompilableError
 from quartz.losses.base import Loss, Prediction, abilities
@@ -40,15 +40,16 @@ class FenchelYoung(NamedTuple):
         s_i phi_i(a_i) + (s_i phi_i)*(-alpha_i) + <a_i, alpha_i>.
     loss, conjugate : float
         Means of the first and of the second term.
-    size : float
-        Mean of the second term's absolute value, plus gamma s_i |alpha_i / s_i|^2: its accuracy is
-        relative to that.
+    loss_size, conjugate_size : float
+        Means of their absolute values, the second one with gamma s_i |alpha_i / s_i|^2 added: their
+        accuracy is relative to these.
     """
 
     gaps: Array
     loss: float
     conjugate: float
-    size: float
+    loss_size: float
+    conjugate_size: float
 
 
 class ExampleLosses:
@@ -151,12 +152,12 @@ class ExampleLosses:
             if found is not None:
                 return FenchelYoung(*found)
         terms, minus = self.values(a), self.conjugates(alpha)
-        mean_loss = float(np.mean(terms))
-        size = float(np.mean(np.abs(minus))) + self._bend(alpha)
+        loss, loss_size = float(np.mean(terms)), float(np.mean(np.abs(terms)))
+        conjugate_size = float(np.mean(np.abs(minus))) + self._bend(alpha)
         products = a * alpha
         terms += minus
         terms += products if a.ndim == 1 else products.sum(axis=1)
-        return FenchelYoung(terms, mean_loss, float(np.mean(minus)), size)
+        return FenchelYoung(terms, loss, float(np.mean(minus)), loss_size, conjugate_size)
 
     def _bend(self, alpha: Array) -> float:
         """The mean of gamma s_i |alpha_i / s_i|^2."""
@@ -165,6 +166,15 @@ class ExampleLosses:
             weights = self.weights if alpha.ndim == 1 else self.weights[:, None]
             squares = np.divide(squares, weights, out=squares, where=weights > 0)
         return float(self.loss.gamma) * float(np.sum(squares)) / self.n
+
+    @cached_property
+    def mean_conjugate_at_zero(self) -> float:
+        """The mean of s_i phi_i*(0), which is minus the infimum of the mean loss."""
+        if self.abilities.targets == "sign":  # two targets are enough
+            both = [self.loss.conjugate(np.array(0.0), np.array(y)) for y in (1.0, -1.0)]
+            each = _weighted(np.where(self.y > 0, *both), self.weights)
+            return float(np.sum(each)) / self.n
+        return float(np.mean(self.conjugates(np.zeros(self.shape))))
 
     # One example
 
@@ -202,7 +212,19 @@ class ExampleLosses:
         else:
             chosen = list(self._ends(self.y))
         low, high = (_weighted(end, self.weights) for end in chosen)
+        if self.weights is not None:
+            for bound, end, inside in ((low, chosen[0], np.inf), (high, chosen[1], -np.inf)):
+                rounded = ~_is_exact(end) & (bound != 0)  # times s_i
+                bound[rounded] = np.nextafter(bound[rounded], inside)
         return low, high
+
+    @cached_property
+    def has_rounded_bounds(self) -> bool:
+        """Whether s_i times an end of the domain of phi_i* is no float, unlike s_i itself."""
+        if self.abilities.vector or self.weights is None:
+            return False
+        some = self.y if self.abilities.targets == "real" else np.array([1.0, -1.0])
+        return not all(_is_exact(end).all() for end in self._ends(some))
 
     def _ends(self, y: AnyArray) -> tuple[Array, Array]:
         """Minus the gradients of the unweighted loss far away, to the right and to the left."""
@@ -256,7 +278,9 @@ class ExampleLosses:
             return alpha.copy()
         else:
             found = self.nearest_feasible(alpha)
-        near = SLACK * (self.weights_or_ones + np.abs(alpha).reshape(self.n, -1).max(axis=1))
+        outputs = alpha.size // self.n
+        sizes = self.weights_or_ones + np.abs(alpha).reshape(self.n, -1).max(axis=1)
+        near = 4 * SLACK * outputs * sizes  # conjugates over classes forgive less than that
         moved = np.abs(found - alpha).reshape(self.n, -1).max(axis=1)
         far = np.flatnonzero(moved > near)
         found[far] = alpha[far]
@@ -336,10 +360,16 @@ class ExampleLosses:
             return None
 
 
+def _is_exact(end: Array) -> Mask:
+    """Whether a weight times an end of a domain is a float, or there is no end."""
+    return np.isin(end, (-1.0, 0.0, 1.0)) | (np.abs(end) >= FAR[0])
+
+
 def _weighted(each: Array, weights: Array | None) -> Array:
     if weights is None:
         return each
-    return each * (weights if each.ndim == 1 else weights[:, None])
+    s = weights if each.ndim == 1 else weights[:, None]
+    return np.multiply(each, s, out=np.zeros_like(each), where=s > 0)  # an infinite one may count 0
 
 
 def _root(rising: Callable[[float], float], start: float) -> float:

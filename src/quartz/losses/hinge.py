@@ -80,7 +80,7 @@ class SmoothedHinge(NamedTuple):
 
     def conjugate(self, u: Floats, y: Floats) -> Floats:
         """phi*(u)."""
-        b = np.minimum(np.maximum(-y * u, 0.0), 1.0)  # far outside the square would overflow
+        b = np.minimum(np.maximum(-y * u, 0.0), 1.0)  # the square of another b might overflow
         return b * (0.5 * self.gamma * b - 1.0) + barrier(-y * u, 0.0, 1.0)
 
     def step(self, alpha: float, a: float, y: float, q: float) -> float:

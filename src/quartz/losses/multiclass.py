@@ -185,13 +185,15 @@ def _hinge_maximizer(a: Array, y: int, gamma: float) -> Array:
         x[y] = 0.0
     for k in range(x.size):
         x[k] = max(x[k], 0.0) / gamma
-    nu, before, count = 0.0, -1, 0
-    while count != before:
+    nu, before, count = 0.0, x.size + 1, x.size
+    while count < before:  # rounding might let the set grow again
         before, count, total = count, 0, 0.0
         for k in range(x.size):
             if x[k] > nu:
                 total += x[k] - nu
                 count += 1
+        if count == 0:
+            break
         new = nu + (total - nu) / (count + 1)
         if beyond or new > 1.0:
             new = nu + (total - 1.0) / count

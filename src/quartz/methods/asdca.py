@@ -62,7 +62,7 @@ class ASDCASteps(MiniBatchSteps):
         require_l2("ASDCA", problem)
         super().__init__("ASDCA", problem, batch_size, rng)
         c, m = problem.n / self.condition, batch_size
-        self.theta = 0.25 * min(1.0, np.sqrt(c / m), c, (c**2 / m) ** (1 / 3))
+        self.theta = 0.25 * min(1.0, np.sqrt(c / m), c, c ** (2 / 3) / m ** (1 / 3))
         self._kernel = specialize(
             advance_rows,
             {

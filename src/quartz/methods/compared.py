@@ -6,7 +6,7 @@ from quartz.arrays import Array
 from quartz.data import Blocks
 from quartz.methods.plan import Plan
 from quartz.methods.quartz import SampledSteps
-from quartz.methods.requirements import require_smooth, require_step
+from quartz.methods.requirements import finite_step_sizes, require_smooth, require_step
 from quartz.methods.state import State
 from quartz.methods.steps import Steps
 from quartz.problem import Problem
@@ -76,9 +76,15 @@ class MiniBatchSteps(Steps):
         self._view, self._weights = problem.data.kernel_view(), problem.losses.weights_or_ones
         self.batch_size = batch_size
         self.gamma = float(problem.gammas.min())
-        norms = problem.data.norms
+        norms = finite_step_sizes(problem.data.norms, problem.n)
         self.largest_norm = float(norms.max()) or 1.0
-        self.largest_ratio = float(np.max(norms / problem.gammas)) or 1.0
+        with np.errstate(over="ignore"):  # refused below
+            self.largest_ratio = float(np.max(norms / problem.gammas)) or 1.0
+        if self.largest_ratio == np.inf:
+            raise ValueError(
+                f"{name} steps by max_i ||A_i||^2 / gamma_i, which overflows. Scale X, or take a "
+                "smoother loss."
+            )
 
     def advance(self, state: State, wanted: float, target: float) -> None:
         """Do the iterations of about one pass."""
@@ -93,5 +99,10 @@ class MiniBatchSteps(Steps):
 
     @property
     def condition(self) -> float:
-        """R^2 / (lam gamma), the condition number in the methods' bounds."""
-        return self.largest_norm / (self.problem.lam * self.gamma)
+        """R^2 / (lam gamma), the condition number in the methods' bounds.
+
+        It stays where neither it nor its inverse overflows; beyond, no method gets anywhere.
+        """
+        with np.errstate(all="ignore"):
+            ratio = self.largest_norm / np.multiply(self.problem.lam, self.gamma)
+        return float(np.clip(ratio, 1e-300, 1e300))

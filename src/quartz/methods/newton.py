@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from quartz.arrays import Array
+from quartz.arrays import Array, quietly
 from quartz.certificate import Certificate, PrimalPoint
 from quartz.methods.state import State
 from quartz.methods.steps import Method, Steps
@@ -77,6 +77,7 @@ class NewtonSteps(Steps):
         self._curvatures = np.zeros(problem.n)  # that are in it
         self._predictions = np.empty(0)
 
+    @quietly
     def advance(self, state: State, wanted: float, target: float) -> float:
         """Do one step; returns the gap at `state.w` and `state.duals`, to rounding.
 

@@ -12,11 +12,13 @@
 See [algo:primaldual].
 """
 
+from quartz.arrays import quietly
 from quartz.methods.plan import Plan
 from quartz.methods.state import State
 from quartz.samplings import IndexSets
 
 
+@quietly
 def advance(state: State, plan: Plan, sets: IndexSets) -> None:
     """Do one iteration for each index set. All of a set see the same z and w."""
     problem, data = plan.problem, plan.problem.data

@@ -27,7 +27,7 @@ Those of any other g take the whole vector, and `value` and `conjugate` return a
 Certificates rely on this accuracy, with e = 2^-53 and C = 16, for all floats unless the result
 overflows or is below 1e-300: each term of `value` is off by a factor of at most 1 + C e, and each
 term of `conjugate` is the one at a u' with ||u' - u|| <= C e ||u||, up to such a factor. For a g
-that is not separable C (d + 1) takes the place of C. The domain is exact: `value` is infinite at
+that is not separable d + C takes the place of C. The domain is exact: `value` is infinite at
 every float outside it, and `conjugate_gradient` lies inside it.
 
 :func:`abilities` is the only place that finds out which of the optional parts a regularizer has.

@@ -68,8 +68,8 @@ class Loop:
                     return Status.CONVERGED
                 if asked:
                     return Status.STOPPED
-                done = certificate.is_accurate and certificate.is_rounding
-                if done and certificate is self._record.best:
+                limited = certificate.is_accurate and certificate.is_rounding
+                if limited and self._is_near_best(certificate):
                     return Status.ROUNDING
                 exhausted = exhausted or self._budget.exhausted(self._passes)
                 if exhausted:
@@ -105,6 +105,11 @@ class Loop:
         best = self._record.best or certificate
         self._schedule.record(certificate, best, estimate, self._passes)
         return certificate
+
+    def _is_near_best(self, certificate: Certificate) -> bool:
+        """Whether its gap is about the best one; one with large numbers has much rounding."""
+        best = self._record.best
+        return best is not None and certificate.gap <= 2 * best.gap
 
     def _rounding_decides(self, certificate: Certificate) -> bool:
         """Whether the rule might be met if rounding were less, or rounding hides all progress.

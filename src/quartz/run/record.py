@@ -73,7 +73,7 @@ class Record:
         except BaseException as error:
             if self.best is not None:
                 interrupted = isinstance(error, KeyboardInterrupt)
-                with suppress(MemoryError):
+                with suppress(Exception):  # what was raised first counts, not what it carries
                     status = Status.INTERRUPTED if interrupted else Status.FAILED
                     error.result = self.result(status)  # type: ignore[attr-defined]
                     error.add_note("The best certified pair so far is this exception's `result`.")

@@ -1,12 +1,12 @@
 """`solve`: arguments become objects, the loop runs, a result comes back."""
 
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from threading import Event
 
 import numpy as np
 
 from quartz import checks
-from quartz.arrays import quietly
+from quartz.laws import LawError
 from quartz.methods.automatic import Automatic
 from quartz.methods.quartz import as_method
 from quartz.methods.steps import Method
@@ -23,7 +23,6 @@ from quartz.run.stopping import StoppingRule, as_rule
 from quartz.samplings import Recipe
 
 
-@quietly  # a run that overflows ends as diverged
 def solve(
     problem: Problem,
     method: Method | Recipe | None = None,
@@ -106,7 +105,8 @@ def solve(
     if not chosen.has_free_columns:
         problem.intercept.require_no_free_columns(repr(chosen), "Use Quartz, or leave it out.")
     record, loop = Record(problem, rule, budget), None
-    with record.attached(), progress_bar() if progress else nullcontext() as show:
+    quiet = np.errstate(over="ignore", invalid="ignore")  # a run that overflows ends as diverged
+    with quiet, record.attached(), progress_bar() if progress else nullcontext() as show:
         try:
             record.steps = steps = chosen.steps(problem, np.random.default_rng(seed))
             begin = as_start(start, problem)
@@ -122,7 +122,8 @@ def solve(
             status = Status.INTERRUPTED
             budget.interrupt()
             if loop is not None:
-                loop.certify_moved()
+                with suppress(LawError, MemoryError):  # then there is an older certificate
+                    loop.certify_moved()
             record.certify_something()
             if is_raised(on_interrupt):
                 raise

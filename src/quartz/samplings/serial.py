@@ -46,14 +46,22 @@ class Importance:
     def bind(self, problem: Problem) -> Serial:
         """Return the serial sampling with the optimal p."""
         condition = smooth_condition(problem, problem.data.norms, "Importance")
-        return Serial(condition / condition.sum())
+        shares = condition / condition.max()  # so that the sum does not overflow
+        return Serial(shares / shares.sum())
 
 
 def smooth_condition(problem: Problem, v: Array, sampling: str) -> Array:
-    """Return 1 + v_i / (lam gamma_i n); a loss that is not smooth is refused."""
+    """Return 1 + v_i / (lam gamma_i n); refused if the loss is not smooth, or if it overflows."""
     if problem.loss.gamma == 0:
         raise ValueError(
             f"{sampling} sampling follows a rate that needs a smooth loss, and "
             f"{type(problem.loss).__name__} has gamma = 0. Use Uniform(), or Serial(probabilities)."
         )
-    return problem.condition(v)
+    condition = problem.condition(v)
+    if not np.isfinite(condition).all():
+        i = int(np.argmax(~np.isfinite(condition)))
+        raise ValueError(
+            f"{sampling} sampling follows v_i / (lam gamma_i n), which overflows for row {i} of X "
+            f"with v = {v[i]:g} and lam = {problem.lam:g}. Scale X, or raise lam."
+        )
+    return condition

@@ -34,7 +34,8 @@ def leading_term(p: Array, v: Array, lam: float, gamma: Array | float, n: int) -
     With p and v of a plan this is T(tau) or T(c, tau) for the data of the problem [a-Tctau].
     """
     checks.positive("lam", lam, "The theory needs a strongly convex problem.")
-    return float(np.max(condition_numbers(v, lam, gamma, n) / p))
+    with np.errstate(over="ignore"):  # an infinite term says that there is no rate
+        return float(np.max(condition_numbers(v, lam, gamma, n) / p))
 
 
 def iterations(theta: float, initial_gap: float, eps: float) -> float:
@@ -43,7 +44,8 @@ def iterations(theta: float, initial_gap: float, eps: float) -> float:
     checks.nonnegative("theta", theta, "It is the rate of the method.")
     if initial_gap <= eps:
         return 0.0
-    return float(np.log(initial_gap / eps) / theta) if theta > 0 else np.inf
+    logarithm = float(np.log(initial_gap) - np.log(eps))  # of a ratio that may overflow
+    return logarithm / theta if theta > 0 else np.inf
 
 
 def expected_gap(theta: float, initial_gap: float, t: Floats) -> Floats:
