@@ -83,7 +83,7 @@ def end_of(process):
 def reports(name, *arguments):
     """What a program reported that ends by itself."""
     code, found, errors = end_of(program(name, *arguments))
-    assert code == 0, errors
+    assert (code, errors) == (0, ""), "\n".join(map(told, found[-1:]))
     return found
 
 

@@ -31,14 +31,14 @@ Returned = TypeVar("Returned")
 
 
 def quietly(function: Callable[Parameters, Returned]) -> Callable[Parameters, Returned]:
-    """A function in which numbers may overflow to infinity, or be infinity - infinity.
+    """A function in which numbers may overflow to infinity, or be infinity - infinity or 1 / 0.
 
     Losses do so far away, which is no error: whoever needs finite numbers looks at them.
     """
 
     @wraps(function)
     def inner(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Returned:
-        with np.errstate(over="ignore", invalid="ignore"):  # one object serves one call
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             return function(*args, **kwargs)
 
     return inner

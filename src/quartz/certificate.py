@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from quartz import checks
-from quartz.arrays import Array, quietly
+from quartz.arrays import Array, Floats, quietly
 from quartz.data import Blocks
 from quartz.laws import LawError, blame
 from quartz.problem import Problem
@@ -78,8 +78,8 @@ class Certificate:
 
     @property
     def relative_gap(self) -> float:
-        """Gap / |P(w)|; infinite if P(w) = 0 and the gap is not."""
-        if self.primal_value == 0:
+        """Gap / |P(w)|; infinite if P(w) = 0 and the gap is not, or if either overflows."""
+        if self.primal_value == 0 or not np.isfinite(self.gap):
             return 0.0 if self.gap == 0 else np.inf
         return self.gap / abs(self.primal_value)
 
@@ -256,9 +256,11 @@ class _DualPoint:
         dual_rounding = self._rounding + bounds.of_conjugates(terms.conjugate_size)
         primal = terms.loss + lam * value + primal_rounding
         dual = -lam * self._conjugate - terms.conjugate - dual_rounding
+        if np.isnan(primal) or np.isnan(dual):
+            self._raise_for_nan(w, predictions)
         return Certificate(
-            primal_value=self._known(primal, np.inf, predictions, terms.loss, value),
-            dual_value=self._known(dual, -np.inf, self.abar, terms.conjugate, self._conjugate),
+            primal_value=np.inf if np.isnan(primal) else primal,
+            dual_value=-np.inf if np.isnan(dual) else dual,
             primal_rounding=primal_rounding,
             dual_rounding=dual_rounding,
             regularizer_gap=lam * (value + self._conjugate - float(w @ self.abar)),
@@ -270,30 +272,24 @@ class _DualPoint:
             is_accurate=self._accurate,
         )
 
-    def _known(
-        self, end: float, otherwise: float, products: Array, of_losses: float, of_penalty: float
-    ) -> float:
-        """An end of the gap; infinite if products with the data overflowed.
-
-        Raises
-        ------
-        LawError
-            If a function of the loss or of the regularizer returned NaN.
-        """
-        if not np.isnan(end):
-            return end
-        if np.isfinite(products).all():
-            what = "value" if otherwise > 0 else "conjugate"
-            for subject, found in (
-                (self._problem.loss, of_losses),
-                (self._problem.regularizer, of_penalty),
-            ):
-                if np.isnan(found):
-                    raise LawError(
-                        f"{type(subject).__name__}.{what} returned NaN for finite arguments. "
-                        f"{blame(subject)}"
-                    )
-        return otherwise
+    def _raise_for_nan(self, w: Array, predictions: Array) -> None:
+        """Say which function is broken if one returned NaN; else numbers were too large."""
+        problem, penalized = self._problem, self._problem.intercept.penalized
+        if not (np.isfinite(predictions).all() and np.isfinite(self.abar).all()):
+            return
+        g = problem.regularizer
+        found: list[tuple[object, str, Floats]] = [
+            (problem.loss, "value", problem.losses.values(predictions)),
+            (problem.loss, "conjugate", problem.losses.conjugates(self.duals)),
+            (g, "value", g.value(penalized(w))),
+            (g, "conjugate", g.conjugate(penalized(self.abar))),
+        ]
+        for subject, function, numbers in found:
+            if np.isnan(numbers).any():
+                raise LawError(
+                    f"{type(subject).__name__}.{function} returned NaN for finite arguments. "
+                    f"{blame(subject)}"
+                )
 
 
 def _nearest(problem: Problem, w: Array) -> Array:

@@ -6,6 +6,7 @@ import signal
 import time
 import traceback
 import warnings
+from pathlib import Path
 
 import numpy as np
 
@@ -114,16 +115,18 @@ def outcome(run, begin=lambda: None, end=lambda: None, **limits):
 
 
 def _has_begun(error):
-    """Whether an exception comes from a run, and not from checks of arguments before it."""
+    """Whether an exception comes from a run, and not from what is checked and set up before it."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    for frame, inner in zip(frames, [*frames[1:], None], strict=True):
-        where, names = frame.f_code, frame.f_locals
-        if where.co_name == "solve" and where.co_filename.endswith("solver.py"):
-            return "steps" in names or (inner is not None and inner.f_code.co_name == "steps")
-        if where.co_name == "_fit" and where.co_filename.endswith("base.py") and "results" in names:
+    files = [Path(frame.f_code.co_filename).name for frame in frames]
+    for k, (frame, file) in enumerate(zip(frames, files, strict=True)):
+        name, variables = frame.f_code.co_name, frame.f_locals
+        if (file, name) == ("solver.py", "solve"):
+            inner = [other.f_code.co_name for other in frames[k + 1 :]]
+            return "steps" in variables or inner[:1] == ["steps"]
+        if (file, name) == ("base.py", "_fit") and "results" in variables:
             return True
-        if where.co_name == "in_threads" and where.co_filename.endswith("threads.py"):
-            return "config" in names
+        if (file, name) == ("threads.py", "in_threads"):
+            return "count" in variables or "threadpoolctl.py" in files[k:]
     return False
 
 

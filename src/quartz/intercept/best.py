@@ -76,6 +76,8 @@ def _best_of_classes(losses: ExampleLosses, predictions: Array, start: Array) ->
         hessian = room_in_simplex(losses, points) / losses.n + 1 / m + 1e-12 * np.eye(m)
         if size <= FLAT_OF_CLASSES:
             return np.asarray(b - b.mean())
+        if not np.isfinite(hessian).all():  # predictions that overflow; any b gives a valid P
+            return np.asarray(b - b.mean())
         further = b - np.linalg.solve(hessian, here.mean(axis=0))
         lower, there = at(further)
         # The slope alone may be small far away, where a nearly singular Hessian leads.
@@ -83,11 +85,13 @@ def _best_of_classes(losses: ExampleLosses, predictions: Array, start: Array) ->
             break
         b, value, here = further, lower, there
 
-    inverse = np.linalg.inv(hessian + 1e-6 * np.eye(m))
+    values, vectors = np.linalg.eigh(hessian)
+    inverse = (vectors / (np.maximum(values, 0.0) + 1e-6)) @ vectors.T
     options = {
         "gtol": FLAT_OF_CLASSES,
         "maxiter": MOST_STEPS_OF_CLASSES,
         "hess_inv0": 0.5 * (inverse + inverse.T),
     }
     found = minimize(objective, b, jac=True, method="BFGS", options=options)
-    return np.asarray(found.x - found.x.mean())
+    best = found.x if np.isfinite(found.x).all() else b
+    return np.asarray(best - best.mean())

@@ -52,6 +52,11 @@ class State:
             abar = problem.abar(duals)
         if w is None:
             w = problem.intercept.with_best(problem.losses, problem.conjugate_point(abar))
+            if not np.isfinite(w).all():
+                raise ValueError(
+                    "The duals of the start give a w that overflows. Scale X, raise lam, or start "
+                    "from no duals."
+                )
         state = cls(checks.finite_array("w of the start", w, abar.shape).copy(), duals, abar)
         state.carried = problem.intercept.carried_by(state.w)
         return state

@@ -178,6 +178,8 @@ def describe(
             steps = iterations(promise.theta, best.gap, rule.gap(best.primal_value))
             bound = steps * promise.sampling.expected_size / promise.problem.n
             sentences.append(f"The theorem promises {bound:.3g} in expectation.")
+    if not np.isfinite(best.primal_value):
+        sentences.append("P overflows at the best point: scale the targets, or X.")
     if status is Status.INTERRUPTED:
         sentences.append("A second Ctrl-C within a second raises KeyboardInterrupt.")
     else:

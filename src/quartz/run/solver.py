@@ -105,7 +105,8 @@ def solve(
     if not chosen.has_free_columns:
         problem.intercept.require_no_free_columns(repr(chosen), "Use Quartz, or leave it out.")
     record, loop = Record(problem, rule, budget), None
-    quiet = np.errstate(over="ignore", invalid="ignore")  # a run that overflows ends as diverged
+    # A run that overflows ends as diverged.
+    quiet = np.errstate(over="ignore", invalid="ignore", divide="ignore")
     with quiet, record.attached(), progress_bar() if progress else nullcontext() as show:
         try:
             record.steps = steps = chosen.steps(problem, np.random.default_rng(seed))
