@@ -34,6 +34,7 @@ PROMPT = 5.0  # seconds in which something must end that ends at once, on a busy
 # Defects that are known
 LOST_IN_THREADS = "in_threads: what is raised outside of `wait` escapes, after all runs have ended"
 HALF_AN_IMPORT = "an import of Numba that is interrupted cannot be repeated"
+NOT_WOKEN = "a main thread that waits without a timeout does not see a signal that did not wake it"
 IGNORED = "ctypes ignores what is raised in callbacks of llvmlite"
 HALF_A_ROW = "an interruption between the columns of the trace"
 LOST_STRIDES = "ones that are broadcast are not after pickling, and kernels sum in another order"
@@ -454,6 +455,13 @@ def test_ctrl_c_raises_if_wanted():
     assert found["raised"] == "KeyboardInterrupt", told(found)
     assert found["kept"], told(found)
     assert found["seconds"] < PROMPT, told(found)
+
+
+@needs_signals
+@pytest.mark.parametrize("kind", ["solve", pytest.param("fit2", marks=known(NOT_WOKEN))])
+def test_ctrl_c_that_another_thread_is_given(kind):
+    (found,) = reports("ended", "elsewhere", kind)
+    assert_interrupted(found)
 
 
 # SIGTERM

@@ -16,7 +16,7 @@ from quartz.data import CsrStorage, DenseStorage
 from quartz.data import storage as storages
 from quartz.data.accurate import AccurateStorage
 from quartz.laws import LawError
-from quartz.rounding import relative_error
+from quartz.rounding import norm, relative_error
 from quartz.run import Status
 
 
@@ -285,6 +285,14 @@ def test_rounding_is_relative_to_the_size_of_the_losses_not_to_their_mean():
     true = sum(Fraction(t) ** 2 / 2 + 10**6 * Fraction(t) for t in y) / 31
     assert true <= Fraction(certificate.primal_value)
     assert certificate.primal_rounding > 1e-11
+
+
+def test_norms_neither_underflow_nor_overflow():
+    for scale in (1e-300, 1e-170, 1.0, 1e200):
+        assert norm(scale * np.array([3.0, -4.0])) == pytest.approx(5 * scale, rel=1e-15)
+    assert norm(np.zeros(2)) == norm(np.empty(0)) == 0
+    data = Problem(np.full((2, 3), 1e-170), [1.0, -1.0], losses.Hinge(), 1.0).data
+    assert np.all(data.lengths >= np.sqrt(3) * 1e-170)
 
 
 def test_an_example_of_weight_zero_may_overflow():

@@ -20,7 +20,7 @@ from quartz.data import Blocks
 from quartz.laws import LawError, blame
 from quartz.problem import Problem
 from quartz.regularizers.base import abilities
-from quartz.rounding import SUMMED, of_penalty
+from quartz.rounding import SUMMED, norm, of_penalty
 
 Point = Literal["own", "conjugate"]
 PrimalPoint = Literal["own", "conjugate", "best"]
@@ -235,8 +235,8 @@ class _DualPoint:
         self._conjugate = float(np.sum(terms))
         error = problem.rounding.of_abar(duals, abar, lam, accurate)
         self._terms = SUMMED if abilities(g).separable else SUMMED + problem.data.d
-        error += of_penalty(float(np.linalg.norm(abar)), self._terms)
-        z = float(np.linalg.norm(penalized(problem.conjugate_point(abar))))
+        error += of_penalty(norm(abar), self._terms)
+        z = norm(penalized(problem.conjugate_point(abar)))
         moved = z * error + 0.5 * error * error
         self._rounding = lam * (moved + of_penalty(float(np.sum(np.abs(terms))), self._terms))
 

@@ -78,13 +78,13 @@ class Rounding:
         accurate : bool
             Whether the predictions were summed in twice the working precision.
         """
-        length = float(np.linalg.norm(w))
+        length = norm(w)
         terms = relative_error(self._data.storage.row_terms + SUMMED)
         others = relative_error(SUMMED + FEW) * size
         if constant and not self._losses.abilities.vector:
             moved = 0.0  # a scalar loss has a relative accuracy, and predictions were not summed
         elif accurate:
-            sizes = _norms(predictions) + 2 * float(np.linalg.norm(shift))
+            sizes = _norms(predictions) + 2 * norm(np.asarray(shift))
             errors = relative_error(FEW) * sizes + terms * terms * length * self._data.lengths
             moved = self._of_moved(mean, errors, others)
         else:
@@ -100,7 +100,7 @@ class Rounding:
             terms *= terms
         # A sum of products, because BLAS would start its threads for a product of long vectors.
         size = float(np.sum(data.lengths * _norms(duals))) / (lam * data.n)
-        return MARGIN * (terms * size + relative_error(FEW) * float(np.linalg.norm(abar)))
+        return MARGIN * (terms * size + relative_error(FEW) * norm(abar))
 
     def of_conjugates(self, size: float) -> float:
         """A bound for the error of the mean conjugate, of that mean absolute value."""
@@ -161,6 +161,14 @@ def of_penalty(size: float, terms: int) -> float:
     return MARGIN * relative_error(terms + FEW) * size
 
 
+def norm(x: Array) -> float:
+    """||x||, without squares that underflow or overflow."""
+    largest = float(np.abs(x).max(initial=0.0))
+    if not 0 < largest < np.inf:
+        return largest
+    return largest * float(np.linalg.norm(np.ravel(x) / largest))
+
+
 def _norms(rows: Array) -> Array:
-    """The norm of each row, or the absolute values of a vector."""
-    return np.abs(rows) if rows.ndim == 1 else np.asarray(np.linalg.norm(rows, axis=1))
+    """Bounds for the norms of all rows, or the absolute values of a vector."""
+    return np.abs(rows) if rows.ndim == 1 else np.asarray(np.abs(rows).sum(axis=1))

@@ -1,4 +1,4 @@
-"""Runs that a signal or too little memory ends; `python -m programs.ended` and a function's name.
+"""Runs that a signal or too little memory ends; `python -m programs.ended function [argument]`.
 
 Each prints "ready" when the problem exists, and in the end what the exception carried.
 """
@@ -7,11 +7,13 @@ import mmap
 import resource
 import signal
 import sys
+import threading
+import time
 from contextlib import suppress
 
 import numpy as np
 
-from programs.runs import ENDLESS, Fit, Solve, listen, matrix, outcome, report
+from programs.runs import ENDLESS, Fit, Solve, listen, matrix, outcome, report, runs
 from quartz import Problem, losses, methods, samplings, solve
 
 SECONDS = 60.0  # after which a run ends that nothing else ended
@@ -46,6 +48,20 @@ def raising():
     run(max_passes=3)
     report("ready")
     report(outcome(run))
+
+
+def elsewhere(kind):
+    """The system gives the signal to another thread than the main one, which only waits."""
+    listen()
+    run = next(runs(kind))
+    run(max_seconds=0.2)
+    report("ready")
+
+    def send():
+        time.sleep(0.3)
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+
+    report(outcome(run, threading.Thread(target=send).start))
 
 
 def long_kernels():
@@ -148,4 +164,4 @@ class _Memory:
 
 
 if __name__ == "__main__":
-    globals()[sys.argv[1]]()
+    globals()[sys.argv[1]](*sys.argv[2:])

@@ -17,6 +17,7 @@ from quartz.data.storage import Matrix, MatrixLike, Storage
 from quartz.kernels.placeholder import Opaque, Parts
 
 NO_PARTS: Parts = {}
+TINY = 2e-154  # numbers above it have squares with all their digits
 
 
 def as_storage(X: MatrixLike) -> Storage:
@@ -123,9 +124,14 @@ class Blocks(ABC):
         """Bounds for the Frobenius norms of the A_i; not to be changed.
 
         A product with A_i is off by at most so much, times the norm of the other factor and a
-        multiple of the unit of rounding. For plain rows they are the norms themselves.
+        multiple of the unit of rounding.
         """
-        return np.sqrt(self.m * self.norms)
+        return np.sqrt(self.m * self.norms) + self.underflow
+
+    @property
+    def underflow(self) -> float:
+        """A bound for the norm of entries of A_i whose squares underflow."""
+        return TINY * float(np.sqrt(self.m * self.storage.row_terms))
 
     def accurate(self) -> Self:
         """The same examples, with products in twice the working precision."""

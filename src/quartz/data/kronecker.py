@@ -66,7 +66,7 @@ class KroneckerBlocks(Blocks):
 
     @cached_property
     def lengths(self) -> Array:
-        return np.sqrt(self.norms)  # each output has its own part of w
+        return np.sqrt(self.norms) + self.underflow  # each output has its own part of w
 
     def gram_products(self, alpha: Array) -> Array:
         return self.norms[:, None] * alpha

@@ -95,7 +95,7 @@ class InterceptBlocks(Blocks):
     @cached_property
     def lengths(self) -> Array:
         """Those of x_i, c and s together, since x_i - c is never formed."""
-        constants = 2 * np.linalg.norm(self.centre) + self.constant
+        constants = 2 * np.linalg.norm(self.centre) + self.constant + self.underflow
         return np.asarray(np.sqrt(self.norms) + constants)
 
     def accurate(self) -> Self:
