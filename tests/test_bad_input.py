@@ -223,8 +223,9 @@ class Falling(NamedTuple):
 def test_an_intercept_that_runs_away_names_the_argument_and_the_remedy():
     all_losses = ExampleLosses(Falling(), Y)
     message = (
-        r'intercept="free" has no finite optimum: no shift of the predictions, which lie between 1 '
-        r"and 4 for targets between -1 and 1, makes the slope of the mean Falling loss 0\. "
+        r'No finite optimum of intercept="free" was found: the predictions lie between 1 and 4, '
+        r"the targets between -1 and 1, and no shift that was tried takes the slope of the mean "
+        r"Falling loss to 0\. "
         r'Scale X and y to about 1, raise lam, or use intercept="penalized" or None'
     )
     with pytest.raises(ValueError, match=message):

@@ -29,7 +29,7 @@ from quartz.run import Status
 HERE = Path(__file__).parent
 COMPILED = 300.0  # seconds that a program may take, where no kernel is in the cache
 READY = '"ready"\n'
-PROMPT = 5.0  # seconds in which something must end that ends at once, on a busy machine
+PROMPT = 10.0  # seconds in which something must end that ends at once, on a busy machine
 
 # Defects that are known
 LOST_IN_THREADS = "in_threads: what is raised outside of `wait` escapes, after all runs have ended"
@@ -46,6 +46,8 @@ def known(reason):
     return pytest.mark.xfail(reason=reason, strict=True)
 
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+
 needs_signals = pytest.mark.skipif(
     not hasattr(signal, "setitimer"), reason="this platform has no signals of POSIX"
 )
@@ -57,7 +59,11 @@ needs_memory_limits = pytest.mark.skipif(
 
 def program(name, *arguments):
     """Start a program, and wait until it is ready."""
-    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    environment = os.environ | {
+        "OPENBLAS_NUM_THREADS": "1",  # more of them wait for one another on a busy machine
+        "OMP_NUM_THREADS": "1",
+        "PYTHONWARNINGS": "ignore::DeprecationWarning",  # of forks
+    }
     process = subprocess.Popen(
         [sys.executable, "-m", f"programs.{name}", *map(str, arguments)],
         cwd=HERE,
@@ -182,7 +188,7 @@ def test_threads_that_cannot_be_started_end_the_others(monkeypatch):
     began = time.perf_counter()
     with pytest.raises(RuntimeError, match="can't start new thread"):
         children.fitted(model)
-    assert time.perf_counter() - began < PROMPT
+    assert time.perf_counter() - began < 6.0
 
 
 # Child processes
@@ -376,12 +382,12 @@ def test_ctrl_c_about_when_a_run_ends(kind):
 
 
 @needs_signals
-@pytest.mark.parametrize("rounds", [8, pytest.param(50, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
-    "kind",
+    ("kind", "rounds"),
     [
-        pytest.param("solve", marks=known(HALF_AN_IMPORT)),
-        pytest.param("fit2", marks=[pytest.mark.slow, known(LOST_IN_THREADS)]),
+        pytest.param("solve", 8, marks=known(HALF_AN_IMPORT)),
+        pytest.param("solve", 50, marks=[pytest.mark.slow, known(HALF_AN_IMPORT)]),
+        pytest.param("fit2", 50, marks=[pytest.mark.slow, known(LOST_IN_THREADS)]),
     ],
 )
 def test_ctrl_c_at_random_moments_of_the_first_run(kind, rounds):

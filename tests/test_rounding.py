@@ -287,6 +287,14 @@ def test_rounding_is_relative_to_the_size_of_the_losses_not_to_their_mean():
     assert certificate.primal_rounding > 1e-11
 
 
+def test_unbounded_slopes_are_infinite():
+    y, weights = np.array([1.0, 2.0, 3.0]), np.array([1.0, 1e-6, 0.0])
+    steepest = Problem(np.eye(3), y, losses.Squared(), 1.0, weights=weights).losses.steepest
+    assert steepest.tolist() == [np.inf, np.inf, 0.0]
+    bounded = Problem(np.eye(3), y, losses.Huber(), 1.0, weights=weights)
+    np.testing.assert_array_equal(bounded.losses.steepest, bounded.weights)
+
+
 def test_norms_neither_underflow_nor_overflow():
     for scale in (1e-300, 1e-170, 1.0, 1e200):
         assert norm(scale * np.array([3.0, -4.0])) == pytest.approx(5 * scale, rel=1e-15)

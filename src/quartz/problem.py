@@ -79,6 +79,7 @@ class Problem:
     0.6931
     """
 
+    @quietly  # infinite norms are refused by the plan of a run
     def __init__(
         self,
         X: MatrixLike | Blocks,

@@ -48,9 +48,10 @@ def _best_of_one(losses: ExampleLosses, a: Array, y: Array, start: float) -> flo
     b = losses.shifted_root(a, y, start)
     if np.isnan(b):
         raise ValueError(
-            f'intercept="free" has no finite optimum: no shift of the predictions, which lie '
-            f"between {a.min():.3g} and {a.max():.3g} for targets between {y.min():.3g} and "
-            f"{y.max():.3g}, makes the slope of the mean {type(losses.loss).__name__} loss 0. "
+            'No finite optimum of intercept="free" was found: the predictions lie between '
+            f"{a.min():.3g} and {a.max():.3g}, the targets between {y.min():.3g} and "
+            f"{y.max():.3g}, and no shift that was tried takes the slope of the mean "
+            f"{type(losses.loss).__name__} loss to 0. "
             'Scale X and y to about 1, raise lam, or use intercept="penalized" or None '
             '(fit_intercept="penalized" or False in estimators).'
         )

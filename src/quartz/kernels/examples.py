@@ -16,7 +16,7 @@ from quartz.kernels.placeholder import Opaque, placeholder
 
 # The search for the root of a sum of slopes
 LEVEL = 1e-13  # a sum that counts as 0, relative to the sum of the terms' absolute values
-MOST_STEPS = 200  # widenings of the bracket, and likewise divisions of it
+MOST_STEPS = 500  # widenings of the bracket, and likewise divisions of it
 
 _UNWEIGHTED = np.empty(0)
 

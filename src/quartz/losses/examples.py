@@ -26,6 +26,8 @@ TOGETHER = 8192  # which NumPy evaluates at once for a scalar loss, so that they
 # that overflow to nan at the larger ones.
 FAR = 1e30, 300.0, 30.0
 
+MOST_WIDENINGS = 500  # fourfold each, up to the largest float
+
 SLACK = 1e-12  # how far outside its domain rounding may put a dual variable, relative to its size
 
 _not_compilable: set[tuple[type | str, ...]] = set()  # type of the loss, kernel and its options
@@ -248,8 +250,10 @@ class ExampleLosses:
             return np.sqrt(2.0) * self.weights_or_ones
         if self.abilities.vector:
             return np.full(self.n, np.inf)
-        ends = np.maximum(*map(np.abs, self.dual_bounds))
-        return ends if ends.ndim == 1 else np.asarray(np.linalg.norm(ends, axis=1))
+        ends = np.maximum(*map(np.abs, self.dual_bounds)).reshape(self.n, -1)
+        s = self.weights_or_ones[:, None]
+        ends[(ends >= 0.5 * FAR[0] * s) & (s > 0)] = np.inf  # no bound was found
+        return np.asarray(ends.sum(axis=1))
 
     def nearest_feasible(self, alpha: Array) -> Array:
         """Dual variables moved into the domain of the conjugates.
@@ -378,7 +382,7 @@ def _root(rising: Callable[[float], float], start: float) -> float:
     if here == 0:
         return start
     low, width = start, -1.0 if here > 0 else 1.0
-    for _ in range(200):
+    for _ in range(MOST_WIDENINGS):
         high = start + width
         if (rising(high) > 0) != (here > 0):  # a product of the two may underflow
             # At extreme scales it may end before it is accurate; any shift is a valid intercept.

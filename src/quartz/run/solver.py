@@ -68,7 +68,7 @@ def solve(
         Called as ``callback(state, certificate)`` after each certificate; a true return value stops
         the run.
     progress : bool
-        Show a progress bar (needs tqdm).
+        Show a progress bar; without tqdm, lines on stderr.
     stop : threading.Event, optional
         Another thread may set it to end the run, as Ctrl-C does in the main thread.
     on_interrupt : {"return", "raise"}
