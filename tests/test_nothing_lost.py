@@ -1,6 +1,9 @@
 """Whatever ends a run, the best certified pair is returned, or carried by what is raised."""
 
-from concurrent.futures import Future
+import os
+import signal
+import time
+from contextlib import contextmanager
 from threading import Event
 
 import numpy as np
@@ -102,7 +105,7 @@ def test_estimators_keep_the_model_when_they_raise(monkeypatch, classes):
     if classes == 2:
         monkeypatch.setattr("quartz.run.loop.Loop.run", _interrupt)
     else:
-        monkeypatch.setattr("quartz.estimators.threads.wait", _interrupt)
+        monkeypatch.setattr("quartz.estimators.threads.deferred_interrupts", _pressed)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
     assert model.coef_.shape == (1 if classes == 2 else classes, 5)
@@ -112,20 +115,26 @@ def _interrupt(*arguments, **options):
     raise KeyboardInterrupt
 
 
-def test_interruptions_while_tasks_end_lose_nothing(monkeypatch):
-    """The second Ctrl-C comes before the first one is dealt with, and once more after that."""
-    stop, gathered = Event(), []
+@contextmanager
+def _pressed(stop):
+    yield [signal.SIGINT]
 
-    class Impatient(Future):
-        def result(self, timeout=None):
-            if len(gathered) < 2:
-                gathered.append(stop.is_set())
-                raise KeyboardInterrupt
-            return super().result(timeout)
 
-    monkeypatch.setattr(threads, "wait", _interrupt)
-    monkeypatch.setattr("concurrent.futures.thread._base.Future", Impatient)
-    with pytest.raises(KeyboardInterrupt) as caught:
-        threads.in_threads([lambda: 1, lambda: 2], 2, stop)
+def test_interruptions_while_tasks_end_lose_nothing():
+    """The second Ctrl-C comes before the first one is dealt with."""
+    stop, handler = Event(), signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def task(number):
+        if number == 1:
+            for _ in range(2):
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(0.5)  # until the main thread has seen it
+        assert stop.wait(30)
+        return number
+
+    try:
+        with pytest.raises(KeyboardInterrupt) as caught:
+            threads.in_threads([lambda: task(1), lambda: task(2)], 2, stop)
+    finally:
+        signal.signal(signal.SIGINT, handler)
     assert caught.value.results == [1, 2]
-    assert gathered == [True, True]

@@ -40,6 +40,8 @@ from quartz.losses.base import Loss
 from quartz.methods.state import State
 from quartz.problem import Problem
 from quartz.run import Result, Trace
+from quartz.run.interruption import is_raised
+from quartz.signals import deferred_interrupts
 
 TYPES = (np.float64, np.float32)  # of X that the solver reads without a copy
 POSITIVE = "Without a penalty there is no certificate by this method; a small one will do."
@@ -215,8 +217,11 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
                 if None not in last:
                     self._keep(training, last)
                 raise
-        self._keep(training, results)
+        with deferred_interrupts() as presses:
+            self._keep(training, results)
         conditions.warn(results)
+        if presses and is_raised("return"):
+            raise KeyboardInterrupt
         return self
 
     def _starts(self, problems: list[Problem]) -> list[State | None]:

@@ -1,9 +1,10 @@
 """Several runs at once, in threads that share the data: the kernels release the GIL."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from numbers import Integral
-from threading import Event
+from threading import Event, Lock
 from typing import TypeVar
 
 from joblib import effective_n_jobs
@@ -12,8 +13,11 @@ from threadpoolctl import threadpool_limits
 
 from quartz.progress import counting_bar
 from quartz.run.interruption import is_raised
+from quartz.signals import deferred_interrupts
 
 T = TypeVar("T")
+
+AT_MOST = 0.2  # seconds until the main thread sees a Ctrl-C
 
 
 def threads(n_jobs: int | None) -> int:
@@ -35,10 +39,10 @@ def in_threads(
 ) -> list[T]:
     """Return what the tasks return, in their order.
 
-    Ctrl-C sets `stop`, which the tasks must respect, and waits until they have ended. Therefore
-    even a single task runs in a thread of its own: the main thread only waits, and an interruption
-    between two runs of a task loses nothing. A second Ctrl-C soon after the first one raises
-    KeyboardInterrupt, with what the tasks returned as its attribute `results`.
+    Ctrl-C sets `stop`, which the tasks must respect, and nothing else until they have ended.
+    Therefore even a single task runs in a thread of its own: the main thread only waits, and an
+    interruption between two runs of a task loses nothing. A second Ctrl-C soon after the first one
+    raises KeyboardInterrupt, with what the tasks returned as its attribute `results`.
 
     Each task has one BLAS thread, because more of them change the rounding of sums, and results
     must be the same for all `n_jobs`.
@@ -54,40 +58,62 @@ def in_threads(
         Whether to show a progress bar that counts tasks.
     """
     jobs, config = min(threads(n_jobs), len(tasks)), get_config()
-    with threadpool_limits(1), counting_bar(shown, len(tasks)) as count:
+    with deferred_interrupts(stop.set) as presses:
+        with _one_blas_thread(), counting_bar(shown, len(tasks)) as count:
 
-        def run(task: Callable[[], T]) -> T:
-            with config_context(**config):  # scikit-learn's configuration is local to a thread
-                result = task()
-            count()
-            return result
+            def run(task: Callable[[], T]) -> T:
+                with config_context(**config):  # scikit-learn's configuration is local to a thread
+                    result = task()
+                count()
+                return result
 
-        with ThreadPoolExecutor(jobs) as pool:
-            futures: list[Future[T]] = []
-            interrupts: list[KeyboardInterrupt] = []
-            try:
-                futures.extend(pool.submit(run, task) for task in tasks)
-                if wait(futures, return_when=FIRST_EXCEPTION).not_done:
-                    stop.set()  # after an exception the other runs need not go on
-            except KeyboardInterrupt as interrupt:
-                interrupts.append(interrupt)
-            results = _gathered(futures, stop, interrupts)
-            if len(results) < len(tasks):  # it came before all tasks were there
-                raise interrupts[0]
-            if len(interrupts) > 1 or (interrupts and is_raised("return")):
-                interrupts[-1].results = results  # type: ignore[attr-defined]
-                raise interrupts[-1]
-            return results
+            with ThreadPoolExecutor(jobs) as pool:
+                try:
+                    futures = [pool.submit(run, task) for task in tasks]
+                    _wait(futures)
+                except BaseException:
+                    stop.set()  # the other runs need not go on
+                    raise
+                results = [future.result() for future in futures]
+        if len(presses) > 1 or (presses and is_raised("return")):
+            interrupt = KeyboardInterrupt()
+            interrupt.results = results  # type: ignore[attr-defined]
+            raise interrupt
+    return results
 
 
-def _gathered(
-    futures: list[Future[T]], stop: Event, interrupts: list[KeyboardInterrupt]
-) -> list[T]:
-    """What the tasks return, however often Ctrl-C is pressed while they end."""
-    while True:
-        if interrupts:
-            stop.set()
+def _wait(futures: Sequence[Future[T]]) -> None:
+    """Wait for all; an exception of one is raised.
+
+    It looks up now and then: a signal that another thread was given does not wake this one.
+    """
+    waiting = set(futures)
+    while waiting:
+        done, waiting = wait(waiting, timeout=AT_MOST, return_when=FIRST_EXCEPTION)
+        for future in done:
+            future.result()
+
+
+class _OneBlasThread:
+    """A limit for all runs at once: limits that overlap would be undone in the wrong order."""
+
+    def __init__(self) -> None:
+        self._lock, self._users = Lock(), 0
+        self._limit: threadpool_limits | None = None
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        with self._lock:
+            if not self._users:
+                self._limit = threadpool_limits(1)
+            self._users += 1
         try:
-            return [future.result() for future in futures]
-        except KeyboardInterrupt as interrupt:
-            interrupts.append(interrupt)
+            yield
+        finally:
+            with self._lock:
+                self._users -= 1
+                if not self._users and self._limit is not None:
+                    self._limit.restore_original_limits()
+
+
+_one_blas_thread = _OneBlasThread()

@@ -28,6 +28,7 @@ import numpy as np
 
 from quartz.domain import barrier
 from quartz.kernels.placeholder import Function, Parts
+from quartz.signals import deferred_interrupts
 
 # Options of Numba. Division by zero gives what NumPy gives, which is also what the reference does.
 # Helpers are inlined, because passing the arrays of a row to a call costs as much as the row itself
@@ -83,9 +84,9 @@ class Specialized:
     def __call__(self, *arguments: object) -> object:
         kind = _kind(arguments)
         try:
-            if kind not in self._compiled:
-                self._compiled[kind] = self._compile(_signature(arguments))
-            return self._compiled[kind](*arguments)
+            if kind in self._compiled:
+                return self._compiled[kind](*arguments)
+            return self._first_call(kind, arguments)
         except _machine().NumbaError as error:
             raise NotCompilableError(
                 f"The loss or regularizer of this problem cannot be compiled for the kernel "
@@ -93,6 +94,15 @@ class Specialized:
                 f"module only (see quartz.losses.base), or solve with "
                 f'methods.Quartz(engine="reference").\n{error}'
             ) from error
+
+    def _first_call(self, kind: object, arguments: tuple[object, ...]) -> object:
+        """Compile and run; LLVM would swallow an interruption, so that it is kept until the end."""
+        with deferred_interrupts(patience=1) as presses:
+            self._compiled[kind] = self._compile(_signature(arguments))
+            found = self._compiled[kind](*arguments)
+        if presses:
+            raise KeyboardInterrupt
+        return found
 
     def _compile(self, signature: tuple[object, ...]) -> Callable[..., object]:
         types = hashlib.sha256(repr(signature).encode()).hexdigest()[:16]
@@ -106,8 +116,15 @@ class Specialized:
 
 @cache
 def _machine() -> ModuleType:
-    """The module with all that needs Numba, imported when the first kernel needs it."""
-    return import_module("quartz.kernels.machine")
+    """The module with all that needs Numba, imported when the first kernel needs it.
+
+    An import that is interrupted could not be repeated.
+    """
+    with deferred_interrupts() as presses:
+        machine = import_module("quartz.kernels.machine")
+    if presses:
+        raise KeyboardInterrupt
+    return machine
 
 
 def _signature(arguments: tuple[object, ...]) -> tuple[object, ...]:

@@ -80,6 +80,10 @@ class ExampleLosses:
         self.abilities = abilities(loss)
         self.shape = y.shape if shape is None else shape
 
+    def __getstate__(self) -> dict[str, object]:
+        """Without the ones that take no memory: pickling would fill them in."""
+        return {name: value for name, value in self.__dict__.items() if name != "weights_or_ones"}
+
     @property
     def n(self) -> int:
         """Number of examples."""

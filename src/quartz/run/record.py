@@ -10,6 +10,7 @@ from quartz.problem import Problem
 from quartz.run.budget import Budget
 from quartz.run.result import Result, Status, Trace, describe
 from quartz.run.stopping import StoppingRule
+from quartz.signals import deferred_interrupts
 
 
 class Record:
@@ -37,11 +38,14 @@ class Record:
         self.steps: Steps | None = None
 
     def add(self, state: State, certificate: Certificate) -> None:
-        """Record the certificate of a state."""
-        if self.best is None or certificate.gap < self.best.gap:
-            self.best = certificate
-        passes = state.visited / self._problem.n
-        self.trace.record(state.iteration, passes, self._budget.seconds, certificate)
+        """Record the certificate of a state, wholly or not at all."""
+        with deferred_interrupts() as presses:
+            if self.best is None or certificate.gap < self.best.gap:
+                self.best = certificate
+            passes = state.visited / self._problem.n
+            self.trace.record(state.iteration, passes, self._budget.seconds, certificate)
+        if presses:
+            raise KeyboardInterrupt
 
     def certify_something(self) -> None:
         """Certify w = 0 and the duals 0 if there is no certificate yet."""
