@@ -32,18 +32,8 @@ READY = '"ready"\n'
 PROMPT = 10.0  # seconds in which something must end that ends at once, on a busy machine
 
 # Defects that are known
-LOST_IN_THREADS = "in_threads: what is raised outside of `wait` escapes, after all runs have ended"
-HALF_AN_IMPORT = "an import of Numba that is interrupted cannot be repeated"
-NOT_WOKEN = "a main thread that waits without a timeout does not see a signal that did not wake it"
-IGNORED = "ctypes ignores what is raised in callbacks of llvmlite"
-HALF_A_ROW = "an interruption between the columns of the trace"
-LOST_STRIDES = "ones that are broadcast are not after pickling, and kernels sum in another order"
 PROCESSES = "`threads` asks joblib, which thinks of processes"
-LEFT_LIMITED = "threadpool_limits of fits at once are undone in the wrong order"
-
-
-def known(reason):
-    return pytest.mark.xfail(reason=reason, strict=True)
+LEFT_LIMITED = "limits of BLAS are undone by a thread that does not control them"
 
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
@@ -173,7 +163,6 @@ def test_what_a_thread_of_an_estimator_raises_carries_the_best_pair(monkeypatch,
     assert caught.value.result.certificate.gap <= raised[0].gap
 
 
-@known(LOST_IN_THREADS)
 def test_threads_that_cannot_be_started_end_the_others(monkeypatch):
     start, started = threading.Thread.start, []
 
@@ -286,7 +275,7 @@ def test_estimators_go_on_in_children(child, parent):
 
 
 @needs_fork
-@known(PROCESSES)
+@pytest.mark.xfail(reason=PROCESSES, strict=True)
 def test_estimators_have_threads_in_children(parent):
     pool = _Pool("fork")
     try:
@@ -316,7 +305,6 @@ def test_fits_at_once_leave_blas_its_threads():
     assert after == before
 
 
-@pytest.mark.xfail(reason=LOST_STRIDES, strict=False)
 def test_a_problem_that_was_pickled_is_solved_by_the_same_run():
     task = children.problem()
     again = pickle.loads(pickle.dumps(task))
@@ -364,9 +352,7 @@ def assert_healthy(found):
 
 
 @needs_signals
-@pytest.mark.parametrize(
-    "kind", ["solve", *(pytest.param(f"fit{k}", marks=known(LOST_IN_THREADS)) for k in (1, 2))]
-)
+@pytest.mark.parametrize("kind", ["solve", "fit1", "fit2"])
 def test_ctrl_c_at_50_random_moments(kind):
     found = reports("rounds", kind, 50, 0)
     for each in found:
@@ -375,7 +361,7 @@ def test_ctrl_c_at_50_random_moments(kind):
 
 
 @needs_signals
-@pytest.mark.parametrize("kind", ["solve", pytest.param("fit2", marks=known(LOST_IN_THREADS))])
+@pytest.mark.parametrize("kind", ["solve", "fit2"])
 def test_ctrl_c_about_when_a_run_ends(kind):
     for found in reports("rounds", kind, 50, 1, "ending"):
         assert_nothing_is_lost(found)
@@ -385,9 +371,9 @@ def test_ctrl_c_about_when_a_run_ends(kind):
 @pytest.mark.parametrize(
     ("kind", "rounds"),
     [
-        pytest.param("solve", 8, marks=known(HALF_AN_IMPORT)),
-        pytest.param("solve", 50, marks=[pytest.mark.slow, known(HALF_AN_IMPORT)]),
-        pytest.param("fit2", 50, marks=[pytest.mark.slow, known(LOST_IN_THREADS)]),
+        ("solve", 8),
+        pytest.param("solve", 50, marks=pytest.mark.slow),
+        pytest.param("fit2", 50, marks=pytest.mark.slow),
     ],
 )
 def test_ctrl_c_at_random_moments_of_the_first_run(kind, rounds):
@@ -402,27 +388,8 @@ def at_moments():
     return {found["moment"]: found for found in reports("moments")}
 
 
-DEFECTS = {
-    "import": HALF_AN_IMPORT,
-    "link": IGNORED,
-    "first row of the trace": HALF_A_ROW,
-    "BLAS": LOST_IN_THREADS,
-    "first thread": LOST_IN_THREADS,
-    "last thread": LOST_IN_THREADS,
-    "pool": LOST_IN_THREADS,
-    "BLAS again": LOST_IN_THREADS,
-    "attributes": LOST_IN_THREADS,
-}
-
-
 @needs_signals
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=known(DEFECTS[name]) if name in DEFECTS else ())
-        for name in (*moments.COLD, *moments.WARM)
-    ],
-)
+@pytest.mark.parametrize("name", [*moments.COLD, *moments.WARM])
 def test_ctrl_c_at_a_moment(at_moments, name):
     found = at_moments[name]
     if not found["reached"]:
@@ -464,7 +431,7 @@ def test_ctrl_c_raises_if_wanted():
 
 
 @needs_signals
-@pytest.mark.parametrize("kind", ["solve", pytest.param("fit2", marks=known(NOT_WOKEN))])
+@pytest.mark.parametrize("kind", ["solve", "fit2"])
 def test_ctrl_c_that_another_thread_is_given(kind):
     (found,) = reports("ended", "elsewhere", kind)
     assert_interrupted(found)
@@ -504,7 +471,6 @@ def test_what_a_handler_raises_ends_a_run_and_carries_the_best_pair():
 
 
 @needs_signals
-@known(LOST_IN_THREADS)
 def test_what_a_handler_raises_ends_a_fit():
     process = program("ended", "handled_fit")
     time.sleep(0.5)

@@ -33,6 +33,7 @@ from quartz.losses.examples import ExampleLosses
 UNIT = 2.0**-53
 FEW = 32  # roundings in a function of a loss or of a penalty (at most 16), and in what is around it
 SUMMED = 64  # roundings in a sum by pairs, of any length
+NEGLIGIBLE = 1000  # times the rounding of the losses themselves, about 1e-14: not worth a search
 MARGIN = 1.001  # for the rounding of the bounds themselves
 
 
@@ -109,7 +110,8 @@ class Rounding:
     def _of_moved(self, mean: float, errors: Array, others: float) -> float:
         """How much the mean loss may change if the predictions do by up to e_i.
 
-        Slopes are looked at only where the bound for smooth losses is above that for the `others`.
+        Slopes are looked at only where the bound for smooth losses is far above that of the
+        `others`.
         """
         largest = float(errors.max())
         if not largest:
@@ -117,7 +119,7 @@ class Rounding:
         shares = errors / largest  # whose squares do not underflow
         square = float(np.mean(self._losses.weights_or_ones * shares * shares))
         smooth = self._of_smooth(mean, largest * math.sqrt(square))
-        if smooth <= others:
+        if smooth <= NEGLIGIBLE * others:
             return smooth
         return min(smooth, float(np.mean(self._losses.steepest * errors)))
 
@@ -126,7 +128,8 @@ class Rounding:
         if not error:
             return 0.0
         smooth = self._of_smooth(mean, error * math.sqrt(self._squared_lengths))
-        return smooth if smooth <= others else min(smooth, error * self._steep_lengths)
+        small = smooth <= NEGLIGIBLE * others
+        return smooth if small else min(smooth, error * self._steep_lengths)
 
     def _of_smooth(self, mean: float, root: float) -> float:
         """The same for smooth losses and the root of the mean of s_i e_i^2; else infinite."""

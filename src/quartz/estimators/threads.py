@@ -7,7 +7,7 @@ from numbers import Integral
 from threading import Event, Lock
 from typing import TypeVar
 
-from joblib import effective_n_jobs
+from joblib import cpu_count, effective_n_jobs
 from sklearn import config_context, get_config
 from threadpoolctl import threadpool_limits
 
@@ -21,8 +21,14 @@ AT_MOST = 0.2  # seconds until the main thread sees a Ctrl-C
 
 
 def threads(n_jobs: int | None) -> int:
-    """The number of threads that `n_jobs` means, by joblib's rules."""
-    return int(effective_n_jobs(checked_jobs(n_jobs)))
+    """The number of threads that `n_jobs` means, by joblib's rules.
+
+    joblib itself thinks of processes, of which children may have none.
+    """
+    jobs = checked_jobs(n_jobs)
+    if jobs is None:
+        return int(effective_n_jobs(None))
+    return int(jobs) if jobs > 0 else max(1, cpu_count() + 1 + int(jobs))
 
 
 def checked_jobs(n_jobs: int | None) -> int | None:
