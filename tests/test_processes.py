@@ -31,8 +31,7 @@ COMPILED = 300.0  # seconds that a program may take, where no kernel is in the c
 READY = '"ready"\n'
 PROMPT = 10.0  # seconds in which something must end that ends at once, on a busy machine
 
-# Defects that are known
-PROCESSES = "`threads` asks joblib, which thinks of processes"
+# A defect that is known
 LEFT_LIMITED = "limits of BLAS are undone by a thread that does not control them"
 
 
@@ -275,7 +274,6 @@ def test_estimators_go_on_in_children(child, parent):
 
 
 @needs_fork
-@pytest.mark.xfail(reason=PROCESSES, strict=True)
 def test_estimators_have_threads_in_children(parent):
     pool = _Pool("fork")
     try:
