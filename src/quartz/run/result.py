@@ -164,9 +164,9 @@ def describe(
         )
     if status is Status.ROUNDING:
         return (
-            f"As far as float64 goes: {verdict} after {passes}, of which "
-            f"{best.rounding:.1e} is the bound for rounding. Loosen tol, increase lam, or centre "
-            "and scale the columns of X and the targets."
+            f"As far as float64 goes: {verdict} after {passes}; {best.rounding / best.gap:.0%} of "
+            "the gap is the bound for rounding. Loosen tol, increase lam, or centre and scale the "
+            "columns of X and the targets."
         )
     sentences = [f"Not converged ({status.value}): {verdict} after {passes}."]
     missing = log_of_missing(rule, best)
