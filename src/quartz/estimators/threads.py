@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from numbers import Integral
+from signal import SIGINT
 from threading import Event, Lock
 from typing import TypeVar
 
@@ -74,9 +75,15 @@ def in_threads(
                 return result
 
             with ThreadPoolExecutor(jobs) as pool:
+                futures: list[Future[T]] = []
                 try:
-                    futures = [pool.submit(run, task) for task in tasks]
+                    futures.extend(pool.submit(run, task) for task in tasks)
                     _wait(futures)
+                except KeyboardInterrupt:  # by a handler of the user
+                    stop.set()
+                    presses.append(SIGINT)
+                    if len(futures) < len(tasks):
+                        raise
                 except BaseException:
                     stop.set()  # the other runs need not go on
                     raise
