@@ -291,6 +291,8 @@ def test_unbounded_slopes_are_infinite():
     y, weights = np.array([1.0, 2.0, 3.0]), np.array([1.0, 1e-6, 0.0])
     steepest = Problem(np.eye(3), y, losses.Squared(), 1.0, weights=weights).losses.steepest
     assert steepest.tolist() == [np.inf, np.inf, 0.0]
+    flat = losses.SquaredHinge(gamma=1e6)  # its slope at 1e30 is 1e24
+    assert np.isinf(Problem(np.eye(3), np.sign(y), flat, 1.0).losses.steepest).all()
     bounded = Problem(np.eye(3), y, losses.Huber(), 1.0, weights=weights)
     np.testing.assert_array_equal(bounded.losses.steepest, bounded.weights)
 

@@ -232,8 +232,11 @@ class ExampleLosses:
         some = self.y if self.abilities.targets == "real" else np.array([1.0, -1.0])
         return not all(_is_exact(end).all() for end in self._ends(some))
 
-    def _ends(self, y: AnyArray) -> tuple[Array, Array]:
-        """Minus the gradients of the unweighted loss far away, to the right and to the left."""
+    def _ends(self, y: AnyArray, share: float = 1.0) -> tuple[Array, Array]:
+        """Minus the gradients of the unweighted loss far away, to the right and to the left.
+
+        They are taken at that share of the usual distance.
+        """
         reach = max(1.0, float(np.abs(y).max(initial=0.0)))
         ends = []
         for side in (1.0, -1.0):
@@ -241,7 +244,7 @@ class ExampleLosses:
             for far in FAR:
                 if np.isnan(end).any():
                     with np.errstate(all="ignore"):
-                        found = -self.loss.gradient(np.full(y.shape, side * far * reach), y)
+                        found = -self.loss.gradient(np.full(y.shape, side * share * far * reach), y)
                     found = np.clip(found, -FAR[0] * reach, FAR[0] * reach)
                     end = np.where(np.isnan(end), found, end)
             ends.append(end)
@@ -254,9 +257,10 @@ class ExampleLosses:
             return np.sqrt(2.0) * self.weights_or_ones
         if self.abilities.vector:
             return np.full(self.n, np.inf)
-        ends = np.maximum(*map(np.abs, self.dual_bounds)).reshape(self.n, -1)
-        s = self.weights_or_ones[:, None]
-        ends[(ends >= 0.5 * FAR[0] * s) & (s > 0)] = np.inf  # no bound was found
+        far, nearer = self._ends(self.y), self._ends(self.y, 1 / 16)
+        bounded = (far[0] == nearer[0]) & (far[1] == nearer[1])
+        ends = np.where(bounded, np.maximum(*map(np.abs, far)), np.inf)
+        ends = _weighted(ends, self.weights).reshape(self.n, -1)
         return np.asarray(ends.sum(axis=1))
 
     def nearest_feasible(self, alpha: Array) -> Array:

@@ -69,7 +69,7 @@ class Loop:
                 if asked:
                     return Status.STOPPED
                 limited = certificate.is_accurate and certificate.is_rounding
-                if limited and self._is_near_best(certificate):
+                if limited and certificate is self._record.best:
                     return Status.ROUNDING
                 exhausted = exhausted or self._budget.exhausted(self._passes)
                 if exhausted:
@@ -105,11 +105,6 @@ class Loop:
         best = self._record.best or certificate
         self._schedule.record(certificate, best, estimate, self._passes)
         return certificate
-
-    def _is_near_best(self, certificate: Certificate) -> bool:
-        """Whether its gap is about the best one; one with large numbers has much rounding."""
-        best = self._record.best
-        return best is not None and certificate.gap <= 2 * best.gap
 
     def _rounding_decides(self, certificate: Certificate) -> bool:
         """Whether the rule might be met if rounding were less, or rounding hides all progress.
