@@ -35,6 +35,7 @@ FEW = 32  # roundings in a function of a loss or of a penalty (at most 16), and 
 SUMMED = 64  # roundings in a sum by pairs, of any length
 NEGLIGIBLE = 1000  # times the rounding of the losses themselves, about 1e-14: not worth a search
 MARGIN = 1.001  # for the rounding of the bounds themselves
+SAFE_SQUARES = 1e-250, 1e300  # between them a sum of squares has lost nothing that counts
 
 
 def relative_error(terms: int) -> float:
@@ -99,8 +100,8 @@ class Rounding:
         if accurate:
             terms = relative_error(data.storage.shape[0] + FEW)
             terms *= terms
-        # A sum of products, because BLAS would start its threads for a product of long vectors.
-        size = float(np.sum(data.lengths * _norms(duals))) / (lam * data.n)
+        # BLAS would start its threads for a product of long vectors.
+        size = float(np.einsum("i,i->", data.lengths, _norms(duals))) / (lam * data.n)
         return MARGIN * (terms * size + relative_error(FEW) * norm(abar))
 
     def of_conjugates(self, size: float) -> float:
@@ -166,10 +167,14 @@ def of_penalty(size: float, terms: int) -> float:
 
 def norm(x: Array) -> float:
     """||x||, without squares that underflow or overflow."""
+    x = np.ravel(x)
+    square = float(np.einsum("i,i->", x, x))
+    if SAFE_SQUARES[0] < square < SAFE_SQUARES[1]:
+        return math.sqrt(square)
     largest = float(np.abs(x).max(initial=0.0))
     if not 0 < largest < np.inf:
         return largest
-    return largest * float(np.linalg.norm(np.ravel(x) / largest))
+    return largest * float(np.linalg.norm(x / largest))
 
 
 def _norms(rows: Array) -> Array:

@@ -10,7 +10,7 @@ from quartz.losses.examples import ExampleLosses
 # Newton steps for one b
 MOST_STEPS = 20
 FLAT = 1e-12  # slope, over the sum of its terms' absolute values, that counts as 0
-NEARLY_FLAT, SHORT = 1e-7, 1e-3  # slope (relative) and step after which the next step is the last
+NEARLY_FLAT, SHORT = 1e-5, 1e-3  # slope (relative) and step after which the next step is the last
 # Newton steps for the b of all classes; methods bring theirs closer and closer, so that few do
 MOST_STEPS_OF_CLASSES = 10
 FLAT_OF_CLASSES = 1e-9  # largest component of the mean gradient that counts as 0
