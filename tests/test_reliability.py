@@ -315,3 +315,10 @@ def test_steps_that_overflow_are_refused_with_a_remedy():
         solve(problem, methods.SAGA())
     with pytest.raises(ValueError, match=r"squares of row 0 of X overflow\. Scale X"):
         solve(Problem(X * 1e20, np.ones(8), losses.Huber(), 1e-3), methods.SPDC())
+
+
+def test_spectral_steps_of_numbers_that_overflow_are_refused_with_a_remedy():
+    X = 4e156 * (1 + 1e-7 * np.random.default_rng(0).normal(size=(32, 7)))
+    problem = Problem(X, np.ones(32), losses.Squared(), lam=1.0, intercept="free")
+    with pytest.raises(ValueError, match="Scale X"):
+        solve(problem, samplings.FullBatch(spectral=True))

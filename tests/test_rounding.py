@@ -297,6 +297,16 @@ def test_unbounded_slopes_are_infinite():
     np.testing.assert_array_equal(bounded.losses.steepest, bounded.weights)
 
 
+@pytest.mark.parametrize("epsilon", [0.0, 1.0, 1e100])
+def test_slopes_are_seen_beyond_the_parameters_of_a_loss(epsilon):
+    X = np.array([[1e110], [3e110]])
+    problem = Problem(X, np.zeros(2), losses.EpsilonInsensitive(epsilon), lam=1.0)
+    assert np.array_equal(problem.losses.steepest, np.ones(2))
+    assert np.array_equal(problem.losses.dual_bounds, ([-1.0, -1.0], [1.0, 1.0]))
+    certificate = certify(problem, np.zeros(2), np.array([1.0]), "own")
+    assert certificate.primal_rounding > 0
+
+
 def test_norms_neither_underflow_nor_overflow():
     for scale in (1e-300, 1e-170, 1.0, 1e200):
         assert norm(scale * np.array([3.0, -4.0])) == pytest.approx(5 * scale, rel=1e-15)

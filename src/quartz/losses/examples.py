@@ -237,7 +237,7 @@ class ExampleLosses:
 
         They are taken at that share of the usual distance.
         """
-        reach = max(1.0, float(np.abs(y).max(initial=0.0)))
+        reach = max(1.0, float(np.abs(y).max(initial=0.0)), self._largest_parameter)
         ends = []
         for side in (1.0, -1.0):
             end = np.full(y.shape, np.nan)
@@ -249,6 +249,13 @@ class ExampleLosses:
                     end = np.where(np.isnan(end), found, end)
             ends.append(end)
         return ends[0], ends[1]
+
+    @property
+    def _largest_parameter(self) -> float:
+        """The largest number among the parameters of the loss, beyond which its slope settles."""
+        parameters = self.loss if isinstance(self.loss, tuple) else ()
+        numbers = [abs(float(each)) for each in parameters if isinstance(each, int | float)]
+        return max((each for each in numbers if each < np.inf), default=0.0)
 
     @cached_property
     def steepest(self) -> Array:

@@ -47,7 +47,10 @@ class SpectralSampling(Sampling, proven=True):
 def relative_eigenvalue(
     joint_product: Callable[[Array], Array], p: Array, u: Array, data: Blocks
 ) -> float:
-    """t, the largest eigenvalue of P o A'A relative to D, given p and u."""
+    """t, the largest eigenvalue of P o A'A relative to D, given p and u.
+
+    It is infinite if numbers overflow, or if the eigenvalues do not converge.
+    """
     scale = np.zeros(data.n)
     np.divide(1.0, np.sqrt(p * u), out=scale, where=u > 0)  # u_i = 0 for an empty example
     scale = data.per_example(scale)
@@ -58,7 +61,11 @@ def relative_eigenvalue(
 
     if size <= _DENSE:
         matrix = np.column_stack([product(unit) for unit in np.eye(size)])
-        return float(np.linalg.eigvalsh(matrix)[-1])
+        try:
+            largest = float(np.linalg.eigvalsh(matrix)[-1])
+        except np.linalg.LinAlgError:
+            return np.inf
+        return np.inf if np.isnan(largest) else largest
     operator = LinearOperator((size, size), matvec=product, dtype=np.float64)
     start = np.random.default_rng(0).normal(size=size)
     top = eigsh(operator, k=1, which="LA", tol=1e-8, v0=start, return_eigenvectors=False)
