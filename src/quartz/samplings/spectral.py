@@ -36,7 +36,7 @@ class SpectralSampling(Sampling, proven=True):
     def eso(self, data: Blocks) -> Array:
         """v from sparsity or, with `spectral`, the smaller bound t v, which has u = v."""
         v = self.sparsity_eso(data)
-        if not self.spectral or not v.any():
+        if not (self.spectral and v.any() and np.isfinite(v).all()):
             return v
         # v is an ESO already, so that t <= 1 up to rounding: t v is never worse than v.
         return v * min(
