@@ -185,6 +185,7 @@ class InterceptBlocks(Blocks):
             rounding = 4 * np.finfo(np.float64).eps * norms  # of the difference that follows
             norms -= 2 * self.storage.multiply((features.T * self.centre).T)
             norms = np.maximum(norms, 0.0) + rounding
+            norms[np.isnan(norms)] = np.inf  # the difference of two that overflow
         return norms
 
 
