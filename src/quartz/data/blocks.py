@@ -111,7 +111,7 @@ class Blocks(ABC):
         """lambda_max(sum_j (c_j + o_i) A_ji' A_ji) for every i.
 
         c are the weights of the d rows, and o the offsets. Without both this is
-        lambda_max(A_i' A_i) of [l-serialv].
+        lambda_max(A_i' A_i) of [l-serialv]. The array must not be changed.
         """
 
     @cached_property
@@ -233,11 +233,9 @@ class RowBlocks(Blocks):
     def squared_norms(
         self, row_weights: Array | None = None, offsets: Array | float = 0.0
     ) -> Array:
-        weights = np.ones(self.d) if row_weights is None else row_weights
-        norms = self.storage.squared_multiply(weights)
-        if np.any(offsets):
-            norms += offsets * self.storage.squared_multiply(np.ones(self.d))
-        return norms
+        squares = self.storage.squares
+        norms = squares if row_weights is None else self.storage.squared_multiply(row_weights)
+        return norms + offsets * squares if np.any(offsets) else norms
 
     def gram_products(self, alpha: Array) -> Array:
         return self.norms * alpha

@@ -81,7 +81,7 @@ class CsrStorage(MatrixStorage):
     def dense(self) -> Array:
         return np.asarray(self.matrix.toarray()).astype(np.float64)
 
-    @property
+    @cached_property
     def gram_by_blas(self) -> bool:
         """Whether the rows are so full that BLAS is faster."""
         products = float(np.sum(np.square(self.row_lengths(), dtype=np.float64)))

@@ -1,5 +1,6 @@
 """A storage of dense rows."""
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -57,7 +58,11 @@ class DenseStorage(MatrixStorage):
     def dense(self) -> Array:
         return self.matrix.astype(np.float64)
 
-    def dense_rows(self, examples: IntArray) -> Array:
+    @cached_property
+    def squares(self) -> Array:
+        return np.einsum("ij,ij->i", self.matrix, self.matrix, dtype=np.float64)
+
+    def dense_rows(self, examples: IntArray | slice) -> Array:
         return self.matrix[examples].astype(np.float64, copy=False)
 
     @property

@@ -57,12 +57,11 @@ class KroneckerBlocks(Blocks):
     def squared_norms(
         self, row_weights: Array | None = None, offsets: Array | float = 0.0
     ) -> Array:
-        weights = np.ones(self.d) if row_weights is None else row_weights
-        # sum_j c_j A_ji' A_ji is diagonal here, and its entry k belongs to output k.
-        norms = self.storage.squared_multiply(self._square(weights)).max(axis=1)
-        if np.any(offsets):
-            norms += offsets * self.storage.squared_multiply(np.ones(self.features))
-        return norms
+        norms = squares = self.storage.squares
+        if row_weights is not None:
+            # sum_j c_j A_ji' A_ji is diagonal here, and its entry k belongs to output k.
+            norms = self.storage.squared_multiply(self._square(row_weights)).max(axis=1)
+        return norms + offsets * squares if np.any(offsets) else norms
 
     @cached_property
     def lengths(self) -> Array:

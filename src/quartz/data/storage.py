@@ -16,7 +16,8 @@ from quartz.kernels.placeholder import Opaque, Parts
 Matrix: TypeAlias = SparseMatrix | AnyArray
 """A matrix of float32 or float64, sparse or dense."""
 
-GRAM_ROWS = 256  # rows that BLAS multiplies at once for a Gram matrix
+# Rows that BLAS multiplies at once for a Gram matrix: they and their entries stay in the cache.
+GRAM_ROWS, GRAM_ENTRIES = 1024, 40_000
 # X' x is summed in parts of rows, because a sum is off by as many roundings as it has terms.
 PART_ROWS = 32_768  # then rounding is 4e-12 of the terms for any number of rows
 PART_ENTRIES = (
@@ -96,6 +97,11 @@ class Storage(ABC):
         """(X o X) x in float64, without storing the squares X o X."""
         return self._by_columns(passes.squared_multiply, x, self.shape[0])
 
+    @cached_property
+    def squares(self) -> Array:
+        """||x_i||^2 of all rows, computed once; not to be changed."""
+        return self.squared_multiply(np.ones(self.shape[1]))
+
     @property
     def row_terms(self) -> int:
         """The most products that are summed for an entry of X x."""
@@ -113,18 +119,30 @@ class Storage(ABC):
         n, d = self.shape
         return max(PART_ROWS, int(PART_ENTRIES * d * (n / max(self.nonzeros, 1))))
 
-    def add_gram(self, examples: IntArray, weights: Array, out: Array) -> None:
-        """Add sum_i weights_i x_i x_i' over the examples to the lower triangle of `out`."""
-        if not self.gram_by_blas:
-            passes.add_outer_products(self.rows, self.parts, examples, weights, out)
-            return
-        for start in range(0, len(examples), GRAM_ROWS):
-            part = slice(start, start + GRAM_ROWS)
-            rows = self.dense_rows(examples[part])
-            out += rows.T @ (weights[part, None] * rows)
+    def add_gram(self, examples: IntArray | None, weights: Array, out: Array) -> None:
+        """Add sum_i weights_i x_i x_i' over the examples to the lower triangle of `out`.
 
-    def dense_rows(self, examples: IntArray) -> Array:
-        """These rows as an array of float64."""
+        `examples` is None for all rows. Weights that are not negative take half the operations.
+        """
+        if not self.gram_by_blas:
+            everyone = np.arange(self.shape[0]) if examples is None else examples
+            passes.add_outer_products(self.rows, self.parts, everyone, weights, out)
+            return
+        together = max(GRAM_ROWS, GRAM_ENTRIES // self.shape[1])
+        roots = np.sqrt(weights) if weights.min(initial=0.0) >= 0 else None
+        for start in range(0, len(weights), together):
+            part = slice(start, start + together)
+            rows = self.dense_rows(part if examples is None else examples[part])
+            if roots is None:
+                out += rows.T @ (weights[part, None] * rows)
+            else:
+                scaled = rows * roots[part, None]
+                out += scaled.T @ scaled  # for which NumPy calls BLAS's syrk
+
+    def dense_rows(self, examples: IntArray | slice) -> Array:
+        """These rows as an array of float64, which may share the memory of the data."""
+        if isinstance(examples, slice):
+            examples = np.arange(self.shape[0])[examples]
         rows = np.zeros((len(examples), self.shape[1]))
         passes.scatter(self.rows, self.parts, examples, rows)
         return rows

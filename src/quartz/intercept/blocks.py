@@ -1,6 +1,5 @@
 """Rows with one more column, a constant, and centred ones besides; never stored."""
 
-from copy import copy
 from functools import cached_property
 from math import fsum
 from typing import Self
@@ -31,8 +30,6 @@ class InterceptBlocks(Blocks):
 
     Attributes
     ----------
-    products : ndarray of shape (n,)
-        x_i' c; empty if c = 0.
     centred : bool
     """
 
@@ -44,15 +41,11 @@ class InterceptBlocks(Blocks):
         self._exact = False
         self.centred = centre is not None
         self.centre = np.zeros(rows.features) if centre is None else centre
-        self.products = np.empty(0) if centre is None else self.storage.multiply(self.centre)
 
-    def with_constant(self, constant: float) -> Self:
-        """The same rows with another constant; what was found of them stays."""
-        other = copy(self)
-        other.constant = constant
-        other.norms = self.norms + (constant**2 - self.constant**2)
-        other.__dict__.pop("lengths", None)
-        return other
+    @cached_property
+    def products(self) -> Array:
+        """x_i' c, computed once; empty if c = 0."""
+        return self.storage.multiply(self.centre) if self.centred else np.empty(0)
 
     def kernel_view(self) -> KernelView:
         """The column is a coordinate like the others; the rows must not be centred."""
@@ -82,21 +75,18 @@ class InterceptBlocks(Blocks):
     def squared_norms(
         self, row_weights: Array | None = None, offsets: Array | float = 0.0
     ) -> Array:
-        ones = np.ones(self.features + 1)
-        weights = ones
-        if row_weights is not None:
-            weights = row_weights.reshape(-1, *self.dual_shape[1:])
-        norms = self._squared_norms(weights)
-        norms = norms if norms.ndim == 1 else norms.max(axis=1)
-        if np.any(offsets):
-            norms += offsets * self._squared_norms(ones)
-        return norms
+        if row_weights is None:
+            norms = self._unweighted_norms()
+        else:
+            norms = self._squared_norms(row_weights.reshape(-1, *self.dual_shape[1:]))
+            norms = norms if norms.ndim == 1 else norms.max(axis=1)
+        return norms + offsets * self._unweighted_norms() if np.any(offsets) else norms
 
     @cached_property
     def lengths(self) -> Array:
         """Those of x_i, c and s together, since x_i - c is never formed."""
-        constants = 2 * np.linalg.norm(self.centre) + self.constant + self.underflow
-        return np.asarray(np.sqrt(self.norms) + constants)
+        constants = float(np.linalg.norm(self.centre)) + self.constant
+        return np.asarray(self.rows.lengths + constants)
 
     def accurate(self) -> Self:
         other = super().accurate()
@@ -175,17 +165,28 @@ class InterceptBlocks(Blocks):
             return np.reshape(sums, self.dual_shape[1:])[()]
         return _sum_by_pairs(alpha)
 
+    def _unweighted_norms(self) -> Array:
+        """||x_i - c||^2 + s^2."""
+        norms = self.storage.squares + self.constant**2
+        return self._centred_norms(norms, self.centre @ self.centre, self.products)
+
     def _squared_norms(self, weights: Array) -> Array:
         """sum_j weights_j A_ji^2, for one vector of weights or several columns."""
         features = weights[:-1]
-        norms = self.storage.squared_multiply(features)
-        norms += self.constant**2 * weights[-1]
-        if self.centred:
-            norms += self.centre**2 @ features
-            rounding = 4 * np.finfo(np.float64).eps * norms  # of the difference that follows
-            norms -= 2 * self.storage.multiply((features.T * self.centre).T)
-            norms = np.maximum(norms, 0.0) + rounding
-            norms[np.isnan(norms)] = np.inf  # the difference of two that overflow
+        norms = self.storage.squared_multiply(features) + self.constant**2 * weights[-1]
+        if not self.centred:
+            return norms
+        products = self.storage.multiply((features.T * self.centre).T)
+        return self._centred_norms(norms, self.centre**2 @ features, products)
+
+    def _centred_norms(self, norms: Array, square: Floats, products: Array) -> Array:
+        """The norms of centred rows, from those of the rows, of the centre, and their products."""
+        if not self.centred:
+            return norms
+        norms = norms + square
+        rounding = 4 * np.finfo(np.float64).eps * norms  # of the difference that follows
+        norms = np.maximum(norms - 2 * products, 0.0) + rounding
+        norms[np.isnan(norms)] = np.inf  # the difference of two that overflow
         return norms
 
 

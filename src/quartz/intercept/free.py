@@ -111,12 +111,13 @@ def _scaled(
     rows: Blocks, losses: ExampleLosses, lam: float, regularizer: Regularizer
 ) -> FreeBlocks:
     """Centre the rows of an L2 problem, and choose the constant s."""
-    weights = losses.weights_or_ones
+    weights = losses.weights
+    spread = float(np.average(rows.storage.squares, weights=weights))
     centre = None
     if abilities(regularizer).quadratic:  # else z is no linear function of abar
-        centre = rows.storage.multiply_transposed(np.ascontiguousarray(weights)) / losses.n
-    centred = FreeBlocks(rows, 0.0, centre)
-    spread = float(np.average(centred.norms, weights=weights))
+        ones = np.ones(losses.n) if weights is None else np.ascontiguousarray(weights)
+        centre = rows.storage.multiply_transposed(ones) / losses.n
+        spread = max(spread - float(centre @ centre), 4 * np.finfo(np.float64).eps * spread)
     least = LEAST_SHARE / rows.m if losses.abilities.vector else LEAST_SHARE
     square = least * spread
     curvature = _curvature_at_zero(losses, np.zeros(rows.dual_shape))
@@ -125,7 +126,7 @@ def _scaled(
         strength = max(lam, spread / (gamma * losses.n))  # that of acceleration
         wanted = CURVATURE_MULTIPLE * strength / max(curvature, LEAST_CURVATURE / gamma)
         square = min(max(wanted, square), MOST_SHARE * spread)
-    return centred.with_constant(float(np.sqrt(square)) or 1.0)
+    return FreeBlocks(rows, float(np.sqrt(square)) or 1.0, centre)
 
 
 def _curvature_at_zero(losses: ExampleLosses, zeros: Array) -> float | None:

@@ -14,6 +14,9 @@ Optional
                           without it gets a numeric one (:mod:`quartz.losses.numeric`)
     quick_step(...)       the same, less accurate but faster; for permuted epochs
     curvature(a, y)       phi''(a) of a scalar loss, at a kink that of either side; for Newton steps
+    slopes(a, y)          the pair of `gradient` and `curvature`, where they share their work
+    transcendental        True if the formulas have exp or log, which NumPy evaluates faster on an
+                          array than a compiled loop does one by one
     quadratic             True if phi'' is constant: then one Newton step solves the problem
     targets               "real" (default), "sign" (-1 or +1) or "class" (0, ..., m - 1)
     vector                True if phi couples the m outputs (default False)
@@ -117,9 +120,11 @@ class Abilities:
         Whether a step takes several evaluations: the numeric one, or one with a `quick_step`.
     curvature : function or None
         Called as ``curvature(loss, a, y)``.
+    slopes : function or None
+        The pair of gradient and curvature, called as ``slopes(loss, a, y)``.
     probabilities : function or None
         Called as ``probabilities(a)`` with the predictions of all examples.
-    quadratic, targets, vector, simplex
+    transcendental, quadratic, targets, vector, simplex
         As in the module docstring.
     """
 
@@ -128,6 +133,8 @@ class Abilities:
     quick_step: Step | None
     step_iterates: bool
     curvature: Callable[[Loss, Floats, Floats], Floats] | None
+    slopes: Callable[[Loss, Floats, Floats], tuple[Floats, Floats]] | None
+    transcendental: bool
     probabilities: Callable[[Array], Array] | None
     quadratic: bool
     targets: Targets
@@ -147,6 +154,8 @@ def abilities(loss: Loss) -> Abilities:
         quick_step=getattr(kind, "quick_step", step),
         step_iterates=step is numeric_step or hasattr(kind, "quick_step"),
         curvature=getattr(kind, "curvature", None),
+        slopes=getattr(kind, "slopes", None),
+        transcendental=bool(getattr(loss, "transcendental", False)),
         probabilities=getattr(loss, "probabilities", None),
         quadratic=bool(getattr(loss, "quadratic", False)),
         targets=getattr(loss, "targets", "real"),

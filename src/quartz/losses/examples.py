@@ -15,12 +15,15 @@ from quartz import grid
 from quartz.arrays import AnyArray, Array, Floats, IntArray, Mask, quietly
 from quartz.kernels import examples as kernels
 from quartz.kernels.compile import NotCompilableError
-from quartz.losses.base import Loss, Prediction, abilities
+from quartz.losses.base import Abilities, Loss, Prediction, abilities
 
 # Numbers of examples
 MANY_OF_CLASSES = 100  # above which compiled loops pay for a loss over classes
 MANY = 10_000  # above which compiled loops pay for a scalar loss
 TOGETHER = 8192  # which NumPy evaluates at once for a scalar loss, so that they fit the cache
+
+# Kernels that evaluate formulas of the loss and do little else
+FORMULAS = frozenset({"evaluate", "conjugates", "fenchel_young", "shifted_slope"})
 
 # Predictions at which a bounded gradient has reached its bound; the smaller ones are for formulas
 # that overflow to nan at the larger ones.
@@ -67,6 +70,8 @@ class ExampleLosses:
         s_i; 1 by default.
     shape : tuple of int, optional
         Shape of the predictions and of the dual variables, (n,) or (n, m); by default that of y.
+    can : Abilities, optional
+        Those of the loss, if they are known.
     """
 
     def __init__(
@@ -75,9 +80,10 @@ class ExampleLosses:
         y: AnyArray,
         weights: Array | None = None,
         shape: tuple[int, ...] | None = None,
+        can: Abilities | None = None,
     ) -> None:
         self.loss, self.y, self.weights = loss, y, weights
-        self.abilities = abilities(loss)
+        self.abilities = abilities(loss) if can is None else can
         self.shape = y.shape if shape is None else shape
 
     def __getstate__(self) -> dict[str, object]:
@@ -126,15 +132,24 @@ class ExampleLosses:
         )
 
     @quietly
+    def slopes(self, a: Array) -> tuple[Array, Array]:
+        """`gradients` and `curvatures` of a scalar loss for one output, at once."""
+        slopes = self.abilities.slopes
+        if slopes is None:
+            return self.gradients(a), self.curvatures(a)
+        first, second = np.empty(len(a)), np.empty(len(a))
+        for part in _parts(len(a)):
+            first[part], second[part] = slopes(self.loss, a[part], self.y[part])
+        return _weighted(first, self.weights), _weighted(second, self.weights)
+
+    @quietly
     def conjugates(self, alpha: Array, some: IntArray | None = None) -> Array:
         """(s_i phi_i)*(-alpha_i) = s_i phi_i*(-alpha_i / s_i) for every example, or for `some`.
 
         With s_i = 0 it is 0 at alpha_i = 0 and infinite elsewhere.
         """
         if some is not None:
-            weights = None if self.weights is None else self.weights[some]
-            chosen = (len(some), *self.shape[1:])
-            return ExampleLosses(self.loss, self.y[some], weights, chosen).conjugates(alpha[some])
+            return self.take(some).conjugates(alpha[some])
         u, weights = -alpha, self.weights
         if weights is None:
             return self._evaluated("conjugate", u, np.empty(len(u)))
@@ -157,21 +172,39 @@ class ExampleLosses:
             found = self._compiled("fenchel_young", a, alpha, self.y, self.weights)
             if found is not None:
                 return FenchelYoung(*found)
-        terms, minus = self.values(a), self.conjugates(alpha)
-        loss, loss_size = float(np.mean(terms)), float(np.mean(np.abs(terms)))
-        conjugate_size = float(np.mean(np.abs(minus))) + self._bend(alpha)
+        gaps = np.empty(self.n)
+        sums = [
+            self.take(part)._gaps(a[part], alpha[part], gaps[part]) for part in _parts(self.n)
+        ]
+        by_pairs = np.ascontiguousarray(np.transpose(sums)).sum(axis=1)
+        return FenchelYoung(gaps, *map(float, by_pairs / self.n))
+
+    def take(self, examples: slice | IntArray) -> "ExampleLosses":
+        """The losses of some examples, with their weights as they are."""
+        weights = None if self.weights is None else self.weights[examples]
+        y = self.y[examples]
+        return ExampleLosses(self.loss, y, weights, (len(y), *self.shape[1:]), self.abilities)
+
+    def _gaps(self, a: Array, alpha: Array, gaps: Array) -> tuple[float, float, float, float]:
+        """Write the Fenchel-Young gaps into `gaps`; returns sums for `FenchelYoung`."""
+        values, conjugates = self.values(a), self.conjugates(alpha)
         products = a * alpha
-        terms += minus
-        terms += products if a.ndim == 1 else products.sum(axis=1)
-        return FenchelYoung(terms, loss, float(np.mean(minus)), loss_size, conjugate_size)
+        np.add(values, conjugates, out=gaps)
+        gaps += products if a.ndim == 1 else products.sum(axis=1)
+        return (
+            float(np.sum(values)),
+            float(np.sum(conjugates)),
+            float(np.sum(np.abs(values))),
+            float(np.sum(np.abs(conjugates))) + self._bend(alpha),
+        )
 
     def _bend(self, alpha: Array) -> float:
-        """The mean of gamma s_i |alpha_i / s_i|^2."""
+        """The sum of gamma s_i |alpha_i / s_i|^2."""
         squares = alpha * alpha
         if self.weights is not None:
             weights = self.weights if alpha.ndim == 1 else self.weights[:, None]
             squares = np.divide(squares, weights, out=squares, where=weights > 0)
-        return float(self.loss.gamma) * float(np.sum(squares)) / self.n
+        return float(self.loss.gamma) * float(np.sum(squares))
 
     @cached_property
     def mean_conjugate_at_zero(self) -> float:
@@ -320,11 +353,9 @@ class ExampleLosses:
         found = self._compiled("shifted_slope", a, y, self.weights, shift)
         if found is not None:
             return found
-        weights, curvature = self.weights_or_ones, self.abilities.curvature
-        assert curvature is not None
-        slopes = weights * self.loss.gradient(a + shift, y)
-        bend = weights @ curvature(self.loss, a + shift, y)
-        return float(slopes.sum()), float(np.abs(slopes).sum()), float(bend)
+        one = ExampleLosses(self.loss, y, self.weights, can=self.abilities)
+        slopes, bends = one.slopes(a + shift)
+        return float(slopes.sum()), float(np.abs(slopes).sum()), float(bends.sum())
 
     @quietly
     def shifted_root(self, a: Array, y: Array, start: float) -> float:
@@ -354,8 +385,7 @@ class ExampleLosses:
             for i, pair in enumerate(zip(x, self.y, strict=True)):
                 out[i] = function(*pair)
         else:
-            for start in range(0, len(x), TOGETHER):
-                part = slice(start, start + TOGETHER)
+            for part in _parts(len(x)):
                 terms = function(x[part], self.y[part])
                 out[part] = terms if terms.ndim < 2 else terms.sum(axis=1)
         return _weighted(out, self.weights)
@@ -366,8 +396,10 @@ class ExampleLosses:
         None if there are few examples, if a scalar loss has several outputs, or if the loss cannot
         be compiled.
         """
-        vector = self.abilities.vector
+        can, vector = self.abilities, self.abilities.vector
         if len(x) <= (MANY_OF_CLASSES if vector else MANY) or x.ndim > 1 + vector:
+            return None
+        if can.transcendental and kernel in FORMULAS:
             return None
         key: tuple[type | str, ...] = type(self.loss), kernel, *choice.values()
         if key in _not_compilable:
@@ -377,6 +409,11 @@ class ExampleLosses:
         except NotCompilableError:
             _not_compilable.add(key)
             return None
+
+
+def _parts(count: int) -> list[slice]:
+    """Numbers of examples that NumPy evaluates at once."""
+    return [slice(start, start + TOGETHER) for start in range(0, count, TOGETHER)]
 
 
 def _is_exact(end: Array) -> Mask:

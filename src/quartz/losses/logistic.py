@@ -28,6 +28,11 @@ class Logistic(NamedTuple):
         """Labels are -1 and +1."""
         return "sign"
 
+    @property
+    def transcendental(self) -> bool:
+        """It has exp and log."""
+        return True
+
     def value(self, a: Floats, y: Floats) -> Floats:
         """phi(a), without overflow."""
         t = y * a
@@ -42,6 +47,14 @@ class Logistic(NamedTuple):
         """b (1 - b) with b = 1 / (1 + exp(y a))."""
         small = np.exp(-np.abs(a))
         return small / (1.0 + small) ** 2
+
+    def slopes(self, a: Floats, y: Floats) -> tuple[Floats, Floats]:
+        """-y b and b (1 - b), from one exp."""
+        t = y * a
+        small = np.exp(-np.abs(t))
+        larger = 1.0 / (1.0 + small)
+        smaller = small * larger
+        return -y * np.where(t > 0.0, smaller, larger), smaller * larger
 
     def conjugate(self, u: Floats, y: Floats) -> Floats:
         """phi*(u), the negative entropy of (b, 1 - b).
