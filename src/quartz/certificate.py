@@ -20,7 +20,7 @@ from quartz.data import Blocks
 from quartz.laws import LawError, blame
 from quartz.problem import Problem
 from quartz.regularizers.base import abilities
-from quartz.rounding import SUMMED, norm, of_penalty
+from quartz.rounding import SUMMED, Predicted, norm, of_penalty
 
 Point = Literal["own", "conjugate"]
 PrimalPoint = Literal["own", "conjugate", "best"]
@@ -118,6 +118,7 @@ def certify(
     carried: Array | None = None,
     abar: Array | None = None,
     enough: Callable[[Certificate], bool] = lambda certificate: False,
+    reached: Predicted | None = None,
 ) -> Certificate:
     """Certify a dual point with a primal point.
 
@@ -137,6 +138,8 @@ def certify(
         a pass, because abar has to be computed from scratch after the repair of `duals` anyway.
     enough : callable
         Whether a certificate is good enough; if that of `w` is, "best" does not evaluate z.
+    reached : Predicted, optional
+        The point to certify as "own" in place of `w`, as it is, with its predictions.
 
     Raises
     ------
@@ -146,14 +149,16 @@ def certify(
     """
     if primal not in ("best", "own", "conjugate"):
         raise ValueError(f'primal must be "best", "own" or "conjugate", got {primal!r}.')
-    if primal == "own" and w is None:
+    if primal == "own" and w is None and reached is None:
         raise ValueError('primal="own" certifies w, so w must be given.')
     losses, intercept = problem.losses, problem.intercept
     duals = checks.finite_array("duals", duals, problem.data.dual_shape)
     inexact = losses.abilities.simplex or losses.has_rounded_bounds
     if inexact and not intercept.repairs_duals:
         duals = losses.rounded_into_domain(duals)
-    if w is not None:
+    if reached is not None:
+        w = reached.w
+    elif w is not None:
         w = _nearest(problem, checks.finite_array("w", w, (problem.data.d,)))
     if abar is None or not intercept.repairs_duals:
         abar = problem.abar(duals)
@@ -163,19 +168,19 @@ def certify(
 
     name: Point = "own"
     if w is None or primal == "conjugate":
-        name, w = "conjugate", problem.conjugate_point(abar)
-    first = predicted(w)
+        name, w, reached = "conjugate", problem.conjugate_point(abar), None
+    first = predicted(w) if reached is None else (w, reached.values)
     if intercept.repairs_duals:
         repaired = intercept.repaired(losses, duals, first[1])
         dual = _DualPoint(problem, problem.data, repaired)
     else:
         dual = _DualPoint(problem, problem.data, duals.copy(), abar)  # the method keeps its own
-    best = dual.certificate(name, *first)
+    best = dual.certificate(name, *first, reached)
     if best.dual_value == -np.inf and not intercept.repairs_duals:
         moved = losses.rounded_into_domain(duals)
         if (moved != duals).any():
             dual = _DualPoint(problem, problem.data, moved)
-            best = dual.certificate(name, *first)
+            best = dual.certificate(name, *first, reached)
     if name == "own" and primal == "best" and not enough(best):
         other = dual.certificate("conjugate", *predicted(problem.conjugate_point(dual.abar)))
         best = min(best, other, key=lambda certificate: certificate.primal_value)
@@ -240,8 +245,13 @@ class _DualPoint:
         moved = z * error + 0.5 * error * error
         self._rounding = lam * (moved + of_penalty(float(np.sum(np.abs(terms))), self._terms))
 
-    def certificate(self, name: Point, w: Array, predictions: Array) -> Certificate:
-        """The certificate of this dual point with a primal point and its predictions."""
+    def certificate(
+        self, name: Point, w: Array, predictions: Array, reached: Predicted | None = None
+    ) -> Certificate:
+        """The certificate of this dual point with a primal point and its predictions.
+
+        `reached` says how they were found, if not from scratch.
+        """
         problem, bounds = self._problem, self._problem.rounding
         lam, intercept = problem.lam, problem.intercept
         terms = problem.losses.fenchel_young(predictions, self.duals)
@@ -250,7 +260,7 @@ class _DualPoint:
         features, b = intercept.coefficients(w)
         constant = not features.any()
         primal_rounding = bounds.of_losses(
-            terms.loss, terms.loss_size, w, predictions, b, constant, self._accurate
+            terms.loss, terms.loss_size, w, predictions, b, constant, self._accurate, reached
         )
         primal_rounding += lam * of_penalty(float(np.sum(np.abs(penalty))), self._terms)
         dual_rounding = self._rounding + bounds.of_conjugates(terms.conjugate_size)

@@ -7,7 +7,9 @@ With the unit u = 2^-53 a sum of k terms, in any order, is off by at most
 times the sum of their absolute values (Higham, Accuracy and Stability of Numerical Algorithms,
 section 3.1). From that follow, with a tilde for what was computed,
 
-    predictions  ||a~_i - a_i|| <= e_i = r(k) ||A_i|| ||w||,       k entries in the longest row
+    predictions  ||a~_i - a_i|| <= e_i = r(k) ||A_i|| ||w||,       k entries in the longest row;
+                 if w was reached by steps from point to point, and the predictions with it, ||w||
+                 is the length of the way, and each step counts for a few more entries
     losses       mean s_i |phi_i(a~_i) - phi_i(a_i)| is at most, if they are smooth,
                      sqrt(mean s_i ||phi_i'||^2) sqrt(mean s_i e_i^2) + mean s_i e_i^2 / (2 gamma)
                  where ||phi'||^2 <= (2 / gamma) (phi - inf phi), and inf phi = -phi*(0); also
@@ -23,6 +25,7 @@ one rounding of the result (:class:`quartz.data.accurate.AccurateStorage`).
 
 import math
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,6 +37,7 @@ UNIT = 2.0**-53
 FEW = 32  # roundings in a function of a loss or of a penalty (at most 16), and in what is around it
 SUMMED = 64  # roundings in a sum by pairs, of any length
 NEGLIGIBLE = 1000  # times the rounding of the losses themselves, about 1e-14: not worth a search
+STEP = 8  # roundings of a step: of its length, of w, of its predictions, and of both sums
 MARGIN = 1.001  # for the rounding of the bounds themselves
 SAFE_SQUARES = 1e-250, 1e300  # between them a sum of squares has lost nothing that counts
 
@@ -41,6 +45,27 @@ SAFE_SQUARES = 1e-250, 1e300  # between them a sum of squares has lost nothing t
 def relative_error(terms: int) -> float:
     """r(k) for a sum of so many terms."""
     return terms * UNIT / (1 - terms * UNIT)
+
+
+class Predicted(NamedTuple):
+    """Predictions of a point that a method has reached step by step.
+
+    Attributes
+    ----------
+    w : ndarray of shape (d,)
+    values : ndarray of shape (n,) or (n, m)
+        A_i' w, up to rounding.
+    way : float
+        ||w_0|| + ||w_1 - w_0|| + ..., where w_0 is the last point whose predictions were computed
+        from scratch, and the others had A_i' (w_k - w_{k-1}) added to theirs.
+    steps : int
+        How many of them.
+    """
+
+    w: Array
+    values: Array
+    way: float
+    steps: int
 
 
 class Rounding:
@@ -64,6 +89,7 @@ class Rounding:
         shift: Floats,
         constant: bool,
         accurate: bool,
+        reached: Predicted | None = None,
     ) -> float:
         """A bound for the error of the mean loss at w.
 
@@ -79,9 +105,11 @@ class Rounding:
             Whether there is nothing else in them.
         accurate : bool
             Whether the predictions were summed in twice the working precision.
+        reached : Predicted, optional
+            How they were found, if not from scratch.
         """
-        length = norm(w)
-        terms = relative_error(self._data.storage.row_terms + SUMMED)
+        length, steps = (norm(w), 0) if reached is None else (reached.way, reached.steps)
+        terms = relative_error(self._data.storage.row_terms + SUMMED + STEP * steps)
         others = relative_error(SUMMED + FEW) * size
         if constant and not self._losses.abilities.vector:
             moved = 0.0  # a scalar loss has a relative accuracy, and predictions were not summed

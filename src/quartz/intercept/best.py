@@ -30,6 +30,13 @@ def best_intercept(losses: ExampleLosses, predictions: Array, start: Floats = 0.
     return np.array([_best_of_one(losses, a, y, float(b)) for a, y, b in columns])
 
 
+def best_at_zero(losses: ExampleLosses) -> Floats:
+    """The same where all other predictions are 0."""
+    if losses.by_label is not None:  # two examples stand for all
+        return best_intercept(losses.by_label, np.zeros(2))
+    return best_intercept(losses, np.zeros(losses.shape))
+
+
 def _best_of_one(losses: ExampleLosses, a: Array, y: Array, start: float) -> float:
     """By Newton steps, if they lead there."""
     a, y = np.ascontiguousarray(a), np.ascontiguousarray(y)

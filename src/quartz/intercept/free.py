@@ -11,7 +11,7 @@ import numpy as np
 from quartz.arrays import Array, Floats
 from quartz.data import Blocks
 from quartz.intercept.base import Intercept
-from quartz.intercept.best import best_intercept
+from quartz.intercept.best import best_at_zero, best_intercept
 from quartz.intercept.blocks import FreeBlocks
 from quartz.intercept.repair import repaired, sums_to_zero
 from quartz.losses.examples import ExampleLosses
@@ -70,10 +70,12 @@ class FreeIntercept(Intercept):
         if carried is not None:
             w = np.append(w[: -data.m], carried / data.constant)
         features, b = self.coefficients(w)
-        predictions = np.zeros(data.dual_shape)
         if features.any():
             predictions = data.rows.predictions(features)
-        point = data.with_intercept(features, best_intercept(losses, predictions, b))
+            point = data.with_intercept(features, best_intercept(losses, predictions, b))
+        else:
+            predictions = np.zeros(data.dual_shape)
+            point = data.with_intercept(features, best_at_zero(losses))
         return point, predictions + data.intercept(point)  # b as it is read from w, rounded
 
     def with_best(self, losses: ExampleLosses, w: Array) -> Array:
@@ -120,7 +122,7 @@ def _scaled(
         spread = max(spread - float(centre @ centre), 4 * np.finfo(np.float64).eps * spread)
     least = LEAST_SHARE / rows.m if losses.abilities.vector else LEAST_SHARE
     square = least * spread
-    curvature = _curvature_at_zero(losses, np.zeros(rows.dual_shape))
+    curvature = _curvature_at_zero(losses)
     if curvature is not None:
         gamma = losses.loss.gamma
         strength = max(lam, spread / (gamma * losses.n))  # that of acceleration
@@ -129,12 +131,15 @@ def _scaled(
     return FreeBlocks(rows, float(np.sqrt(square)) or 1.0, centre)
 
 
-def _curvature_at_zero(losses: ExampleLosses, zeros: Array) -> float | None:
+def _curvature_at_zero(losses: ExampleLosses) -> float | None:
     """The mean curvature at w = 0 and the best b; None if the loss does not know."""
     can = losses.abilities
     if not can.smooth or (can.curvature is None and not can.vector):
         return None
-    predictions = zeros + best_intercept(losses, zeros)
+    b = best_at_zero(losses)
+    if losses.by_label is not None:
+        return float(np.sum(losses.by_label.curvatures(np.full(2, b)))) / losses.n
+    predictions = np.zeros(losses.shape) + b
     if can.vector:
         p = losses.simplex_points(-losses.gradients(predictions)).mean(axis=0)
         return float(np.mean(p * (1 - p)))

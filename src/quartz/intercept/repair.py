@@ -11,6 +11,7 @@ from quartz import grid
 from quartz.arrays import Array, Mask
 from quartz.losses.examples import ExampleLosses
 
+BALANCED = 1e-13  # a sum, over that of the absolute values, which rounding to a grid makes up for
 CLOSE = 1e-6  # relative distance of predictions between which a linear piece of a loss shows
 
 
@@ -26,9 +27,10 @@ def repaired(losses: ExampleLosses, alpha: Array, predictions: Array) -> Array:
         weights = np.asarray(losses.weights_or_ones)
         return grid.balanced_simplex_duals(_repaired_in_simplex(losses, alpha), losses.y, weights)
     low, high = losses.dual_bounds
-    alpha = np.clip(alpha, low, high)
-    by_loop = losses.repaired_by_loop(alpha, predictions, CLOSE)
-    near = _repaired(losses, alpha, predictions) if by_loop is None else by_loop
+    near = np.minimum(np.maximum(alpha, low), high)
+    if np.any(np.abs(near.sum(axis=0)) > BALANCED * np.abs(near).sum(axis=0)):
+        by_loop = losses.repaired_by_loop(near, predictions, CLOSE)
+        near = _repaired(losses, near, predictions) if by_loop is None else by_loop
     if near.ndim == 1:
         return grid.balanced(near, low, high)
     columns = zip(near.T, low.T, high.T, strict=True)

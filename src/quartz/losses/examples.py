@@ -209,11 +209,31 @@ class ExampleLosses:
     @cached_property
     def mean_conjugate_at_zero(self) -> float:
         """The mean of s_i phi_i*(0), which is minus the infimum of the mean loss."""
-        if self.abilities.targets == "sign":  # two targets are enough
-            both = [self.loss.conjugate(np.array(0.0), np.array(y)) for y in (1.0, -1.0)]
-            each = _weighted(np.where(self.y > 0, *both), self.weights)
-            return float(np.sum(each)) / self.n
+        if self.by_label is not None:
+            return float(np.sum(self.by_label.conjugates(np.zeros(2)))) / self.n
         return float(np.mean(self.conjugates(np.zeros(self.shape))))
+
+    @cached_property
+    def by_label(self) -> "ExampleLosses | None":
+        """Two examples for the labels +1 and -1, with the total weight of each.
+
+        They stand for all examples where predictions are equal. None if targets are no labels.
+        """
+        if self.abilities.targets != "sign" or self.y.ndim > 1:
+            return None
+        total = float(np.sum(self.weights_or_ones)) if self.weights is not None else float(self.n)
+        positive = self._positive
+        if self.weights is None:
+            of_positive = float(np.count_nonzero(positive))
+        else:
+            of_positive = float(np.sum(self.weights[positive != 0]))
+        both = np.array([of_positive, total - of_positive])
+        return ExampleLosses(self.loss, np.array([1.0, -1.0]), both, can=self.abilities)
+
+    @cached_property
+    def _positive(self) -> IntArray:
+        """1 for the label +1, else 0: an index for pairs."""
+        return np.asarray((self.y > 0).astype(np.intp))
 
     # One example
 
@@ -246,8 +266,8 @@ class ExampleLosses:
         They are minus the gradients at predictions far away (see `FAR`).
         """
         if self.abilities.targets == "sign":  # two targets are enough
-            ends = [self._ends(np.array(sign)) for sign in (1.0, -1.0)]
-            chosen = [np.where(self.y > 0, *pair) for pair in zip(*ends, strict=True)]
+            ends = [self._ends(np.array(sign)) for sign in (-1.0, 1.0)]
+            chosen = [np.take(pair, self._positive) for pair in zip(*ends, strict=True)]
         else:
             chosen = list(self._ends(self.y))
         low, high = (_weighted(end, self.weights) for end in chosen)

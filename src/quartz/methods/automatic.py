@@ -30,6 +30,7 @@ from quartz.methods.quartz import as_method
 from quartz.methods.state import State
 from quartz.methods.steps import Epochs, Method, Steps
 from quartz.problem import Problem
+from quartz.rounding import Predicted
 from quartz.samplings import Recipe
 
 ILL_CONDITIONED = 4.0  # v_i / (gamma_i n lam) of half the examples, where plain epochs are slow
@@ -90,6 +91,11 @@ class AutomaticSteps(Steps):
     def primal(self) -> PrimalPoint:  # type: ignore[override]
         """The primal point that belongs to the current method."""
         return self.current.steps.primal
+
+    @property
+    def reached(self) -> Predicted | None:  # type: ignore[override]
+        """The point of the current method with its predictions."""
+        return self.current.steps.reached
 
     def advance(self, state: State, wanted: float, target: float) -> float:
         """Advance by the current candidate, then let it decide how to go on."""

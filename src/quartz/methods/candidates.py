@@ -178,7 +178,7 @@ class NewtonCandidate(Candidate):
     def begin(self, state: State, passes: float, w_is_stale: bool) -> None:
         if w_is_stale:
             state.w = self._problem.conjugate_point(state.abar).copy()
-        self.steps = NewtonSteps(self._problem)
+        self.steps = NewtonSteps(self._problem, np.random.default_rng(0))
         self._first_iteration = state.iteration
 
     def decide(self, choice: Choice, state: State, now: Situation) -> None:

@@ -10,6 +10,7 @@ from quartz.certificate import Certificate, PrimalPoint
 from quartz.methods.plan import Plan
 from quartz.methods.state import State
 from quartz.problem import Problem
+from quartz.rounding import Predicted
 
 
 class Method(ABC):
@@ -47,12 +48,21 @@ class Steps(ABC):
         Which primal point to certify.
     first_primal : {"best", "own", "conjugate"}
         Likewise, for the start and after an interruption; a start may bring a w of its own.
+    reached : Predicted or None
+        The point that is certified as the method's own, with its predictions, if they are known.
+    certifies_start : bool
+        Whether the start w = 0 is certified. If not, the first advance must find `objective`.
+    objective : float or None
+        P near the present point, if it is known before there is a certificate.
     """
 
     plan: Plan | None = None
     promise: Plan | None = None
     primal: PrimalPoint = "best"
     first_primal: PrimalPoint = "best"
+    reached: Predicted | None = None
+    certifies_start: bool = True
+    objective: float | None = None
 
     @abstractmethod
     def advance(self, state: State, wanted: float, target: float) -> float | None:

@@ -77,6 +77,7 @@ class Loop:
             elif estimate is not None:
                 self._show(show, estimate / (abs(schedule.objective) or np.nan))
             estimate = steps.advance(state, schedule.wanted(), schedule.target())
+            schedule.expect(steps.objective)
 
     def certify_moved(self) -> None:
         """Certify what an interruption left, if the state is newer than the last certificate."""
@@ -95,6 +96,7 @@ class Loop:
             state.carried,
             state.abar,
             enough=self._rule.gap_is_small,
+            reached=self._steps.reached if primal == "own" else None,
         )
         if self._rounding_decides(certificate):
             certificate = certify_accurately(self._problem, certificate)

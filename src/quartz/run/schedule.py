@@ -26,22 +26,34 @@ class Schedule:
         Passes after which a certificate is due in any case, as asked for by the user.
     objective : float, optional
         What P is expected to be, before there is a certificate.
+    certifies_start : bool
+        Whether the start is certified, if that is not known.
     """
 
     def __init__(
-        self, rule: StoppingRule, longest_wait: float = np.inf, objective: float | None = None
+        self,
+        rule: StoppingRule,
+        longest_wait: float = np.inf,
+        objective: float | None = None,
+        certifies_start: bool = True,
     ) -> None:
         self._rule = rule
         self._longest_wait = longest_wait
         self._certified = False
         self._expected = objective or None  # 0 has no relative gaps
+        self._certifies_start = certifies_start and self._expected is None
         self._estimate_then, self._passes_then = np.inf, 0.0  # at the last certificate
         self._share = 1.0  # certified gap over its estimate, at the last certificate
 
     @property
     def first_estimate(self) -> float | None:
         """What stands for an estimate before the first step: None has the start certified."""
-        return None if self._expected is None else np.inf
+        return None if self._certifies_start else np.inf
+
+    def expect(self, objective: float | None) -> None:
+        """Take what a method found P to be, as long as there is no certificate."""
+        if not self._certified and objective:
+            self._expected = objective
 
     @property
     def objective(self) -> float:

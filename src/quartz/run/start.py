@@ -35,6 +35,11 @@ class Start:
     objective: float | None = None
     carried: Array | None = None
 
+    @property
+    def is_cold(self) -> bool:
+        """Whether it is w = 0."""
+        return self.duals is None and self.w is None
+
     def state(self, problem: Problem, certified: bool) -> State:
         """The state for a problem; `certified` if a certificate of w is the first to come."""
         state = State.start(problem, self.duals, self.w, certified)

@@ -1,0 +1,38 @@
+"""A line search on predictions: no product with the data."""
+
+import numpy as np
+
+from quartz.arrays import Array
+from quartz.losses.examples import ExampleLosses
+
+SLOPE = 0.1  # of P along the direction, as a share of that at its start: close to the minimum
+TRIALS = 30  # of step lengths
+
+
+def search(
+    losses: ExampleLosses,
+    predictions: Array,
+    along: Array,
+    linear: float,
+    square: float,
+    slope_at_start: float,
+) -> tuple[float, Array, Array, Array]:
+    """Minimize mean_i phi_i(a_i + t u_i) + linear t + square t^2 / 2 over t, nearly.
+
+    Newton steps from t = 1, inside a bracket, until the slope is small beside that at t = 0.
+    Returns t, the predictions a + t u, and the slopes and curvatures of the losses there.
+    """
+    low, high, length = 0.0, np.inf, 1.0
+    enough = SLOPE * abs(slope_at_start)
+    for trial in range(TRIALS):
+        there = predictions + length * along
+        slopes, bends = losses.slopes(there)
+        slope = float(slopes @ along) / losses.n + linear + length * square
+        if not abs(slope) > enough or trial == TRIALS - 1:
+            break
+        low, high = (low, length) if slope > 0 else (length, high)
+        curvature = float(bends @ (along * along)) / losses.n + square
+        length -= slope / max(curvature, 1e-300)
+        if not low < length < high:
+            length = 0.5 * (low + high) if high < np.inf else 2 * low
+    return length, there, slopes, bends
