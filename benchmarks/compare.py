@@ -12,19 +12,16 @@ interrupted run goes on, and to one picture for each data set.
 
 import argparse
 import json
-import os
-import platform
 import statistics
-import subprocess
 import sys
 import time
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks import peers, pictures
+from benchmarks.machine import commit, machine
 from experiments import datasets
 from quartz import Problem, losses, solve
 from quartz.methods import Permuted
@@ -166,40 +163,6 @@ def in_turn(runs, repeats):
     ]
 
 
-def machine():
-    packages = (
-        "numpy",
-        "scipy",
-        "numba",
-        "scikit-learn",
-        "cyanure",
-        "snapml",
-        "liblinear-official",
-    )
-    found = {}
-    for package in packages:
-        try:
-            found[package] = version(package)
-        except Exception:
-            found[package] = None
-    cpu = platform.processor() or platform.machine()
-    if Path("/proc/cpuinfo").exists():
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        cpu = next((line.split(":")[1].strip() for line in lines if "model name" in line), cpu)
-    return {
-        "cpu": cpu,
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-        "packages": found,
-    }
-
-
-def commit():
-    """The commit of the working tree, or "" outside of git."""
-    command = ["git", "describe", "--always", "--dirty"]
-    return subprocess.run(command, capture_output=True, text=True).stdout.strip()
-
-
 def table(results):
     """Markdown: Quartz's seconds, and for each peer its time as a multiple of ours.
 
@@ -273,7 +236,7 @@ def main(arguments=None):
         if options.quick
         else {"data": datasets.BENCHMARKED, "losses": list(LOSSES), "lams": list(LAMS)}
     )
-    missing = peers.find_missing()
+    missing = peers.find_missing(peers.MODULES)
     threadpool_limits(1)  # after the imports, which load their own thread pools
     results = json.loads(options.out.read_text())["results"] if options.out.exists() else []
     done = {(r["data"], r["loss"], r["lam"]) for r in results}
@@ -300,7 +263,11 @@ def main(arguments=None):
                 results.append(where | result)
                 print(f"{name}, {loss_name}, {lam_name}: {seconds:.1f} s", file=sys.stderr)
                 options.out.parent.mkdir(parents=True, exist_ok=True)
-                content = {"machine": machine(), "missing": missing, "results": results}
+                content = {
+                    "machine": machine(peers.MODULES),
+                    "missing": missing,
+                    "results": results,
+                }
                 options.out.write_text(json.dumps(content, indent=1))
     print(f"Peers that could not be imported: {missing or 'none'}")
     print("Entries: the peer's time as a multiple of ours; - where a gap was not reached.")

@@ -4,13 +4,18 @@ Each peer is a function (X, y, lam) -> fit, and fit(tol) returns w. What is conv
 library's own format is not part of fit.
 """
 
+import importlib
 import warnings
 
 import numpy as np
 
 ITERATIONS = 1000  # LIBLINEAR's own limit, and the number of passes that ours is allowed
 TOLERANCES = tuple(10.0**-k for k in range(12))
-MISSING = {}  # peers that could not be imported, and why
+MODULES = {  # package -> the module that must be there
+    "liblinear-official": "liblinear",
+    "cyanure": "cyanure",
+    "snapml": "snapml",
+}
 
 
 def _quietly(model, X, y):
@@ -176,17 +181,12 @@ PEERS = {
 }
 
 
-def find_missing():
-    """Import what the peers need; returns name -> reason for those that are not there."""
-    import importlib
-
-    for name, module in (
-        ("liblinear-official", "liblinear"),
-        ("cyanure", "cyanure"),
-        ("snapml", "snapml"),
-    ):
+def find_missing(modules):
+    """Import package -> module, what peers need; returns package -> reason for those missing."""
+    missing = {}
+    for package, module in modules.items():
         try:
             importlib.import_module(module)
-        except ImportError as error:
-            MISSING[name] = str(error)
-    return MISSING
+        except Exception as error:  # a broken package raises whatever it likes
+            missing[package] = str(error)
+    return missing
