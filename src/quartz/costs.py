@@ -21,7 +21,10 @@ class Nanoseconds(NamedTuple):
     swept_nonzero: float = 0.8  # each entry of a row in order, in a product with X or X'
     swept_example: float = 100.0  # vector operations of a Newton step, for each example
     outer_product: float = 1.0  # one product of two entries in a sparse Gram matrix
-    blas_operation: float = 0.05  # one multiplication or addition in a dense product
+    dense_entry: float = 0.28  # the same where all entries are stored
+    slope: float = 6.0  # slope and curvature of a loss, and the vector operations of a line search
+    blas_entry: float = 0.6  # each entry of rows that BLAS multiplies for a Gram matrix, besides
+    blas_operation: float = 0.012  # one multiplication or addition in a dense product
 
 
 COSTS = Nanoseconds()
@@ -50,11 +53,22 @@ def epoch(data: Blocks, iterated: bool) -> float:
 
 def hessian(data: Blocks) -> float:
     """One weighted Gram matrix of all rows, in nanoseconds."""
+    return data.n * hessian_row(data)
+
+
+def hessian_row(data: Blocks) -> float:
+    """The part of one row in a weighted Gram matrix, in nanoseconds."""
     n, d = data.storage.shape
     if data.storage.gram_by_blas:
-        return 2 * COSTS.blas_operation * n * d**2
+        return COSTS.blas_entry * d + 2 * COSTS.blas_operation * d**2
     products = np.sum(np.square(data.storage.row_lengths(), dtype=np.float64))
-    return float(COSTS.outer_product / 2 * products)
+    return float(COSTS.outer_product / 2 * products) / n
+
+
+def sweep(data: Blocks) -> float:
+    """A product with X, one with X', and the losses' slopes between them, in nanoseconds."""
+    entry = COSTS.dense_entry if data.storage.nonzeros == data.n * data.features else None
+    return data.n * COSTS.slope + 2 * (entry or COSTS.swept_nonzero) * data.storage.nonzeros
 
 
 def newton_step(data: Blocks) -> float:

@@ -46,13 +46,16 @@ class Level:
         The point, and A_i' w.
     slopes, bends : ndarray of shape (n,)
         phi_i' and phi_i'' there.
+    length, moved : float, ndarray of shape (d,)
+        The last step: its length in units of its direction, and the change of w.
     visited : int
         Examples that were visited, once for each product.
     """
 
     def __init__(self, data: Blocks, losses: ExampleLosses, lam: float, penalized: Array) -> None:
         self.data, self.losses, self._lam, self._penalized = data, losses, lam, penalized
-        self._gram = np.zeros((data.features, data.features))  # lower triangle, without lam
+        self._all_penalized = bool(penalized.all())
+        self._gram = np.empty((0, 0))  # lower triangle, without lam
         self._in_gram = np.zeros(data.n)  # S
         self._factor: Array | None = None
         self.visited = 0
@@ -78,16 +81,27 @@ class Level:
         return mean + self._lam * (self._penalized * self.w)
 
     def gap(self, gradient: Array) -> float:
-        """||grad P||^2 / (2 lam): the gap of w and -phi_i', if the duals sum to 0."""
+        """||grad P||^2 / (2 lam): the gap of w and -phi_i', if the duals sum to 0.
+
+        For a free intercept, whose duals have to be moved for that, the decrease that it promises.
+        """
         penalized = self._penalized * gradient
-        return 0.5 / self._lam * float(penalized @ penalized)
+        gap = 0.5 / self._lam * float(penalized @ penalized)
+        if self._all_penalized:
+            return gap
+        total = float(np.sum(self.slopes))
+        return gap + 0.5 * total * total / (self.data.n * max(float(np.sum(self.bends)), 1e-300))
 
     def direction(self, gradient: Array) -> Array:
         """p, from curvatures that are brought up to date; nan if numbers overflow."""
+        return np.asarray(lapack.dpotrs(self.factor(), -gradient, lower=1)[0])
+
+    def factor(self) -> Array:
+        """The Cholesky factor of the matrix, brought up to date."""
         self._update()
         if self._factor is None:
             self._factor = self._factorized()
-        return np.asarray(lapack.dpotrs(self._factor, -gradient, lower=1)[0])
+        return self._factor
 
     def step(self, gradient: Array, direction: Array) -> Array:
         """Move along the direction; returns the dual point that belongs to the whole step."""
@@ -103,8 +117,9 @@ class Level:
             float(direction @ penalized),
             float(gradient @ direction),
         )
-        self.w = self.w + length * direction
-        self._way += abs(length) * norm(direction)
+        self.moved = length * direction
+        self.w = self.w + self.moved
+        self._way += norm(self.moved)
         self._steps += 1
         self.length = length
         return duals
@@ -123,6 +138,8 @@ class Level:
         if not changed.size:
             return
         self._factor = None
+        if not self._gram.size:
+            self._gram = np.zeros((self.data.features, self.data.features))
         if storage.gram_by_blas and changed.size > MOST_CHANGED * n:
             self._gram[:] = 0.0
             bent = np.flatnonzero(self.bends)

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from quartz import costs
 from quartz.arrays import Array, quietly
 from quartz.certificate import Certificate, PrimalPoint
 from quartz.methods.newton import sample
 from quartz.methods.newton.level import Level
+from quartz.methods.newton.metric import Metric
 from quartz.methods.state import State
 from quartz.methods.steps import Method, Steps
 from quartz.problem import Problem
@@ -29,6 +31,8 @@ SHARE_OF_ERROR = 0.1
 # Mean curvature, over the largest possible one, below which the first step takes the largest ones:
 # the matrix would be lam I nearly, as it is for the smoothed hinge at w = 0.
 FLAT = 0.05
+DEAR = 4.0  # sweeps that a Hessian may cost; a dearer one is formed only where all else is slow
+WINDOW = 4  # quasi-Newton steps over which their rate is measured
 
 
 def applies(problem: Problem) -> bool:
@@ -77,6 +81,8 @@ class NewtonSteps(Steps):
         self._penalized = problem.intercept.without_free(np.ones(problem.data.d))  # 1, else 0
         self._all: Level | None = None
         self._gradient: Array | None = None  # at the present point, if it is known
+        self._metric: Metric | None = None  # for quasi-Newton steps; None for Newton steps
+        self._gaps: list[float] = []  # after quasi-Newton steps
 
     @property
     def reached(self) -> Predicted | None:
@@ -89,26 +95,49 @@ class NewtonSteps(Steps):
 
         Infinity means that there was no step, because numbers overflowed.
         """
-        problem = self._problem
         if self._all is None:
             self._all = level = self._begun(state)
         else:
             level = self._all
             gradient = level.gradient() if self._gradient is None else self._gradient
-            direction = level.direction(gradient)
+            exact = self._metric is None
+            direction = level.direction(gradient) if exact else self._metric.direction(gradient)
             if not np.isfinite(direction).all():
-                state.visited += 2 * problem.n  # so that a limit of passes holds
+                state.visited += 2 * self._problem.n  # so that a limit of passes holds
                 return np.inf
-            duals = problem.losses.nearest_feasible(level.step(gradient, direction))
-            estimate = self._estimated(level, direction, duals)
-            if estimate <= wanted:
-                self._gradient = None
-                self._offer(state, duals)
-                return estimate
-        self._gradient = level.gradient()
+            duals = level.step(gradient, direction)
+            if exact:
+                duals = self._problem.losses.nearest_feasible(duals)
+                estimate = self._estimated(level, direction, duals)
+                if estimate <= wanted:
+                    self._gradient = None
+                    self._offer(state, duals)
+                    return estimate
+        before, self._gradient = self._gradient, level.gradient()
         estimate = level.gap(self._gradient)
         self._offer(state, -level.slopes)
+        if self._metric is not None and before is not None:
+            self._metric.learn(level.moved, self._gradient - before)
+            self._gaps.append(estimate)
+            if estimate > wanted and self._is_slow(wanted):
+                self._metric = None
         return estimate
+
+    def _is_slow(self, wanted: float) -> bool:
+        """Whether Newton steps promise to be cheaper than more quasi-Newton steps."""
+        if len(self._gaps) <= WINDOW or not wanted > 0:
+            return False
+        fall = np.log(self._gaps[-1 - WINDOW]) - np.log(self._gaps[-1])
+        remaining = WINDOW * (np.log(self._gaps[-1]) - np.log(wanted)) / max(fall, 0.1)
+        return bool(remaining * costs.sweep(self._problem.data) > self._newton_cost())
+
+    def _newton_cost(self) -> float:
+        """Of Newton steps to the end, from a point near the solution."""
+        data = self._problem.data
+        if data.features > costs.MOST_FEATURES:
+            return np.inf
+        solves = costs.COSTS.blas_operation * data.d**3 / 3
+        return 1.5 * (costs.hessian(data) + solves) + 3 * costs.sweep(data)
 
     def refresh(self, state: State, certificate: Certificate) -> None:
         """Nothing to take over: what a step leaves was computed from scratch."""
@@ -127,20 +156,24 @@ class NewtonSteps(Steps):
         """All rows at the start, or where samples lead to if it is w = 0."""
         problem = self._problem
         level = Level(problem.data, problem.losses, problem.lam, self._penalized)
+        dear = costs.hessian(problem.data) > DEAR * costs.sweep(problem.data)
         if problem.intercept.penalized(state.w).any():
             points = problem.completed(state.w), problem.at_zero
             best = min(points, key=lambda point: problem.primal_at(*point))
             level.put(*(part.copy() for part in best))  # that at 0 is kept by the problem
         else:
-            w = state.w
-            for size in sample.sizes(problem.n, problem.data.features):
-                w = self._on_sample(w, size, state)
+            w, last = state.w, None
+            for size in sample.sizes(problem.n, problem.data.features, dear):
+                last = self._on_sample(w, size, state)
+                w = last.w
+            if dear:
+                self._metric = Metric(None if last is None else last.factor())
             level.put(w)
         self.objective = level.objective()
         return level
 
-    def _on_sample(self, w: Array, size: int, state: State) -> Array:
-        """Where Newton steps on a sample lead to."""
+    def _on_sample(self, w: Array, size: int, state: State) -> Level:
+        """A sample, at the point where Newton steps on it lead to."""
         problem = self._problem
         examples, losses = sample.draw(problem.losses, size, self._rng)
         level = Level(problem.data.take(examples), losses, problem.lam, self._penalized)
@@ -149,14 +182,14 @@ class NewtonSteps(Steps):
             gradient = level.gradient()
             direction = level.direction(gradient)
             if not np.isfinite(direction).all():
-                return w
+                break
             decrease = -0.5 * float(gradient @ direction)
             noise = float(np.mean(level.slopes**2)) / max(float(np.mean(level.bends)), 1e-300)
             level.step(gradient, direction)
             if decrease <= SHARE_OF_ERROR * problem.data.d / size * noise:
                 break
         state.visited += level.visited
-        return level.w if np.isfinite(level.w).all() else w
+        return level
 
     def _estimated(self, level: Level, direction: Array, duals: Array) -> float:
         """The gap of the present point and these duals, from the losses' slopes there.

@@ -11,16 +11,23 @@ from quartz.losses.examples import ExampleLosses
 
 SMALL = 60_000  # entries of X up to which samples do not pay
 FEWEST_ROWS, ROWS_PER_FEATURE = 1000, 20  # of the smallest sample
+DEAR_ROWS_PER_FEATURE = 8  # of the only sample, if its matrix is all that is wanted
 GROWTH = 6  # of one sample to the next
 LARGEST_SHARE = 1 / 3  # of the rows in a sample
 RARE = 0.25  # least share of each label in a sample, if there are so many
 
 
-def sizes(n: int, d: int) -> list[int]:
-    """Numbers of rows of the samples, from small to large; none if n is not much larger than d."""
+def sizes(n: int, d: int, dear: bool) -> list[int]:
+    """Numbers of rows of the samples, from small to large; none if n is not much larger than d.
+
+    One is enough if a matrix of many rows is too `dear`.
+    """
     found: list[int] = []
     if n * d <= SMALL:
         return found
+    if dear:
+        size = max(FEWEST_ROWS, DEAR_ROWS_PER_FEATURE * d)
+        return [size] if size <= LARGEST_SHARE * n else []
     size = max(FEWEST_ROWS, ROWS_PER_FEATURE * d)
     while size <= LARGEST_SHARE * n:
         found.append(size)
