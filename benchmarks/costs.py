@@ -77,7 +77,7 @@ def swept_example():
     problem, count = Problem(X, y, losses.Logistic(), lam=1 / N), int(costs.EXPECTED.steps)
 
     def run():
-        newton, state = NewtonSteps(problem), State.start(problem)
+        newton, state = NewtonSteps(problem, np.random.default_rng(0)), State.start(problem)
         for _ in range(count):
             newton.advance(state, 0.0, 0.0)
         return state.visited / N - 2 * count  # whole Hessians

@@ -1,5 +1,7 @@
 """Newton steps: their gap, their derivatives, their optimum."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,8 +11,11 @@ import registry
 from quartz import Problem, State, certify, data, losses, methods, regularizers, samplings, solve
 from quartz.data import as_storage, storage
 from quartz.losses.base import abilities
+from quartz.losses.examples import ExampleLosses
 from quartz.methods import newton
-from quartz.methods.newton import NewtonSteps
+from quartz.methods.newton import NewtonSteps, sample
+from quartz.methods.newton.metric import Metric
+from quartz.rounding import STEP, SUMMED, relative_error
 
 LOSSES = [loss for loss in registry.LOSSES if abilities(loss).curvature is not None]
 
@@ -26,16 +31,121 @@ def make(loss, lam=1e-4, density=0.3, kind=sp.csr_array, dtype=np.float64, **opt
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("intercept", [None, "free", "penalized"])
 def test_estimate_is_the_gap_and_falls_to_rounding(loss, kind, weighted, intercept):
+    """With a free intercept it is nearly the gap, because the duals have to be moved."""
     rng = np.random.default_rng(0)
     weights = rng.integers(0, 3, 300).astype(float) if weighted else None
     problem = make(loss, kind=kind, weights=weights, intercept=intercept)
-    state, steps = State.start(problem), NewtonSteps(problem)
+    state, steps = State.start(problem), NewtonSteps(problem, rng)
     for _ in range(30):
         estimate = steps.advance(state, 0.0, 0.0)
-        found = certify(problem, state.duals, state.w, primal="own")
-        assert found.loss_gap == pytest.approx(0, abs=1e-12)
-        assert estimate == pytest.approx(found.gap, rel=1e-6, abs=1e-12)
+        found = certify(problem, state.duals, primal="own", reached=steps.reached)
+        if intercept != "free":
+            assert found.loss_gap == pytest.approx(0, abs=1e-12)
+            assert estimate == pytest.approx(found.gap - found.rounding, rel=1e-6, abs=1e-12)
+    assert estimate < 1e-12 * found.primal_value
     assert found.gap - found.rounding < 1e-12 * found.primal_value
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("intercept", [None, "free", "penalized"])
+@pytest.mark.parametrize("loss", [losses.Logistic(), losses.Squared()], ids=repr)
+def test_duals_of_a_whole_step_belong_to_its_end(loss, intercept, weighted):
+    """abar = w + p, the sum is 0 if it must be, and the gap is of second order."""
+    rng = np.random.default_rng(0)
+    weights = rng.integers(0, 3, 300).astype(float) if weighted else None
+    problem = make(loss, lam=1e-6, weights=weights, intercept=intercept)
+    state, steps = State.start(problem), NewtonSteps(problem, rng)
+    while steps.advance(state, 0.0, 0.0) > 1e-2:
+        plain = certify(problem, state.duals, primal="own", reached=steps.reached)
+    estimate = steps.advance(state, np.inf, np.inf)
+    penalized = problem.intercept.penalized
+    abar = penalized(problem.abar(state.duals))
+    np.testing.assert_allclose(abar, penalized(state.w), rtol=1e-7, atol=1e-9)
+    if intercept == "free":
+        assert abs(state.duals.sum()) < 1e-9
+    found = certify(problem, state.duals, primal="own", reached=steps.reached)
+    assert found.gap < 1e-3 * plain.gap
+    assert found.loss_gap == pytest.approx(estimate, rel=0.5, abs=1e-12)
+
+
+def test_samples_lead_near_the_optimum():
+    """Each costs a part of a pass, and one Newton step on all rows is enough for a gap of 1e-3."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 10))
+    y = np.where(X @ rng.normal(size=10) + rng.logistic(size=20_000) > 0, 1.0, -1.0)
+    problem = Problem(X, y, losses.Logistic(), 1e-5, intercept="free")
+    result = solve(problem, methods.Newton(), tol=1e-3)
+    assert result.converged
+    assert result.trace.iterations[-1] <= 2
+    assert result.trace.passes[-1] < 7
+
+
+def test_sizes_of_samples():
+    assert sample.sizes(1000, 50, dear=False) == []
+    assert sample.sizes(100_000, 10, dear=False) == [1000, 6000]
+    assert sample.sizes(100_000, 500, dear=True) == [4000]
+    assert sample.sizes(10_000, 500, dear=True) == []
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rare_labels_get_their_share_of_a_sample_and_weights_make_up_for_it(weighted):
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(5000) < 100, 1.0, -1.0)
+    weights = rng.random(5000) if weighted else None
+    everyone = ExampleLosses(losses.Logistic(), y, weights)
+    sums = np.zeros(2)
+    for _ in range(20):
+        examples, drawn = sample.draw(everyone, 400, rng)
+        assert len(examples) == 400
+        assert np.count_nonzero(drawn.y > 0) == 100
+        assert np.array_equal(drawn.y, y[examples])
+        sums += [drawn.weights[drawn.y > 0].sum() / 400, drawn.weights[drawn.y < 0].sum() / 400]
+    each = np.ones(5000) if weights is None else weights
+    expected = [each[:100].sum() / 5000, each[100:].sum() / 5000]
+    np.testing.assert_allclose(sums / 20, expected, rtol=0.02)
+
+
+def test_the_metric_of_a_matrix_is_its_inverse_and_others_learn_it():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(40, 8))
+    H, g = rows.T @ rows, rng.normal(size=8)
+    factor = np.linalg.cholesky(H)
+    np.testing.assert_allclose(Metric(factor).direction(g), -np.linalg.solve(H, g))
+    learner = Metric()
+    for direction in np.linalg.eigh(H)[1].T:
+        learner.learn(direction, H @ direction)
+    np.testing.assert_allclose(learner.direction(g), -np.linalg.solve(H, g), rtol=1e-6)
+
+
+@pytest.mark.parametrize("loss", [losses.Logistic(), losses.SquaredHinge(), losses.Huber()])
+@pytest.mark.parametrize("intercept", [None, "free"])
+def test_quasi_newton_steps_where_a_matrix_is_dear(monkeypatch, loss, intercept):
+    problem = make(loss, kind=np.array, intercept=intercept)
+    expected = solve(problem, methods.Newton(), tol=1e-9)
+    monkeypatch.setattr(newton.method, "DEAR", 0.0)
+    monkeypatch.setattr(newton.method.NewtonSteps, "_is_slow", lambda self, wanted: False)
+    forbidden = property(lambda self: pytest.fail("a matrix was formed"))
+    monkeypatch.setattr(newton.level.Level, "factor", forbidden)
+    found = solve(problem, methods.Newton(), tol=1e-6)
+    assert found.converged
+    assert found.certificate.dual_value <= expected.certificate.primal_value
+    assert expected.certificate.dual_value <= found.certificate.primal_value
+
+
+def test_predictions_that_were_reached_by_steps_are_within_their_bound():
+    """In exact arithmetic, after many steps to and fro."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 5))
+    problem = Problem(X, np.sign(rng.normal(size=20)), losses.Logistic(), 1e-3)
+    state, steps = State.start(problem), NewtonSteps(problem, rng)
+    for _ in range(8):
+        steps.advance(state, 0.0, 0.0)
+    reached = steps.reached
+    terms = relative_error(5 + SUMMED + STEP * reached.steps)
+    for x, value in zip(X, reached.values, strict=True):
+        exact = sum(Fraction(a) * Fraction(b) for a, b in zip(x, reached.w, strict=True))
+        assert abs(float(Fraction(value) - exact)) <= terms * np.linalg.norm(x) * reached.way
+    assert reached.way >= np.linalg.norm(reached.w)
 
 
 @pytest.mark.parametrize("density", [0.1, 0.9])
@@ -43,6 +153,7 @@ def test_estimate_is_the_gap_and_falls_to_rounding(loss, kind, weighted, interce
 def test_gram_of_both_ways(density, dtype, monkeypatch):
     """Through the nonzeros or by BLAS, the lower triangle is X' diag(c) X."""
     monkeypatch.setattr(storage, "GRAM_ROWS", 64)  # 150 examples: three parts
+    monkeypatch.setattr(storage, "GRAM_ENTRIES", 0)
     problem = make(losses.Squared(), density=density, dtype=dtype)
     X = problem.data.storage.matrix
     assert as_storage(X).gram_by_blas == (density > 0.5)
@@ -52,6 +163,10 @@ def test_gram_of_both_ways(density, dtype, monkeypatch):
         out = np.zeros((20, 20))
         as_storage(matrix).add_gram(examples, weights, out)
         np.testing.assert_allclose(np.tril(out), np.tril(expected), rtol=1e-5, atol=1e-5)
+        out, positive = np.zeros((20, 20)), np.linspace(0, 1, 300)
+        as_storage(matrix).add_gram(None, positive, out)
+        whole = X.toarray().T @ (positive[:, None] * X.toarray())
+        np.testing.assert_allclose(np.tril(out), np.tril(whole), rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("lam", [1e-2, 1e-6])

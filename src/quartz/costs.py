@@ -19,7 +19,6 @@ class Nanoseconds(NamedTuple):
     iterated_step: float = 60.0  # more for a loss whose step iterates, such as logistic
     step_nonzero: float = 3.5  # each entry of a row in random order: read twice, written once
     swept_nonzero: float = 0.8  # each entry of a row in order, in a product with X or X'
-    swept_example: float = 100.0  # vector operations of a Newton step, for each example
     outer_product: float = 1.0  # one product of two entries in a sparse Gram matrix
     dense_entry: float = 0.28  # the same where all entries are stored
     slope: float = 6.0  # slope and curvature of a loss, and the vector operations of a line search
@@ -34,15 +33,15 @@ ROOTS = 4.0  # an accelerated run takes about this many times the square root of
 
 
 class NewtonWork(NamedTuple):
-    """Work that Newton's method is expected to do once it starts near the solution."""
+    """Work that Newton's method is expected to do."""
 
-    steps: float = 4.0
-    hessians: float = 1.5  # whole ones; later steps update what has changed
+    hessians: float  # whole ones; later steps update what has changed
+    sweeps: float
 
 
-EXPECTED = NewtonWork()
-# With a constant phi'' one step solves the problem, and a second one removes rounding.
-EXPECTED_FOR_QUADRATIC = NewtonWork(steps=2.0, hessians=1.0)
+NEAR_SOLUTION = NewtonWork(hessians=1.5, sweeps=4.0)
+FROM_ZERO = NewtonWork(hessians=1.5, sweeps=6.0)  # samples of the rows come first
+QUADRATIC = NewtonWork(hessians=1.0, sweeps=3.0)  # with a constant phi'' one step is enough
 
 
 def epoch(data: Blocks, iterated: bool) -> float:
@@ -71,20 +70,16 @@ def sweep(data: Blocks) -> float:
     return data.n * COSTS.slope + 2 * (entry or COSTS.swept_nonzero) * data.storage.nonzeros
 
 
-def newton_step(data: Blocks) -> float:
-    """A Newton step without its Hessian, in nanoseconds."""
-    n, d = data.storage.shape
-    products = 2 * COSTS.swept_nonzero * data.storage.nonzeros
-    return COSTS.swept_example * n + products + COSTS.blas_operation * d**3 / 3
+def newton(data: Blocks, quadratic: bool, work: NewtonWork = FROM_ZERO) -> float:
+    """Newton's method to the end, in nanoseconds."""
+    work = QUADRATIC if quadratic else work
+    system = COSTS.blas_operation * data.d**3 / 3
+    return work.hessians * (hessian(data) + system) + work.sweeps * sweep(data)
 
 
 def newton_passes(data: Blocks, quadratic: bool, iterated: bool) -> float:
-    """Newton steps to the end, as a number of passes of coordinate steps."""
-    if data.features > MOST_FEATURES:
-        return np.inf
-    work = EXPECTED_FOR_QUADRATIC if quadratic else EXPECTED
-    total = work.hessians * hessian(data) + work.steps * newton_step(data)
-    return total / epoch(data, iterated)
+    """Newton steps from a point near the solution, as a number of passes of coordinate steps."""
+    return newton(data, quadratic, NEAR_SOLUTION) / epoch(data, iterated)
 
 
 def accelerated_passes(plain: float) -> float:

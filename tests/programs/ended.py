@@ -15,6 +15,7 @@ import numpy as np
 
 from programs.runs import ENDLESS, Fit, Solve, listen, matrix, outcome, report, runs
 from quartz import Problem, losses, methods, samplings, solve
+from quartz.methods.newton import method
 
 SECONDS = 60.0  # after which a run ends that nothing else ended
 
@@ -115,10 +116,11 @@ def memory():
             calls.append(np.ones(2**27))
 
     greedy = Solve(problem(), callback=callback, passes_per_check=1)
+    method.DEAR = np.inf  # so that a matrix is formed however dear it is
     newton = Solve(problem(500, 3000), methods.Newton())
     for name, run, room in (
         ("callback", greedy, 2**28),
-        ("no d x d matrix", newton, 2**25),  # which is made before anything is certified
+        ("no d x d matrix", newton, 2**25),
         ("no second d x d matrix", newton, int(1.5 * 8 * 3000**2)),
     ):
         run(max_passes=0)

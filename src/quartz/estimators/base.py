@@ -205,23 +205,28 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
                     problems[k], starts[k], callback=callback, progress=progress
                 )
 
-        with whole.part(1, "refit", count) if whole else fit_task(self, X, y, count) as task:
-            try:
+        results: list[Result] | None = None
+        try:
+            with whole.part(1, "refit", count) if whole else fit_task(self, X, y, count) as task:
                 if count == 1:  # in this thread `solve` handles Ctrl-C and may use all BLAS threads
                     results = [run(0)]
                 else:
                     tasks = [partial(run, k) for k in range(count)]
                     results = conditions.in_threads(tasks, conditions.verbose)
-            except KeyboardInterrupt as interrupt:  # a second one; the model so far is kept
-                last = getattr(interrupt, "results", [getattr(interrupt, "result", None)])
-                if None not in last:
-                    self._keep(training, last)
+            with deferred_interrupts() as presses:
+                self._keep(training, results)
+            if presses:
+                raise KeyboardInterrupt
+        except KeyboardInterrupt as interrupt:
+            last = results or getattr(interrupt, "results", None)
+            if hasattr(interrupt, "result"):
+                last = [interrupt.result]
+            if last is not None:  # the model so far is kept
+                self._keep(training, last)
+            if results is None or is_raised("return"):  # a second one, or one that must raise
                 raise
-        with deferred_interrupts() as presses:
-            self._keep(training, results)
+        assert results is not None
         conditions.warn(results)
-        if presses and is_raised("return"):
-            raise KeyboardInterrupt
         return self
 
     def _starts(self, problems: list[Problem]) -> list[State | None]:

@@ -5,7 +5,7 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from numbers import Integral
 from signal import SIGINT
-from threading import Event, Lock
+from threading import Event, Lock, Thread
 from typing import TypeVar
 
 from joblib import cpu_count, effective_n_jobs
@@ -108,25 +108,43 @@ def _wait(futures: Sequence[Future[T]]) -> None:
 
 
 class _OneBlasThread:
-    """A limit for all runs at once: limits that overlap would be undone in the wrong order."""
+    """A limit for all runs at once: limits that overlap would be undone in the wrong order.
+
+    A thread of its own holds it, because only the thread that set a limit may undo it, and the run
+    that ends last may be in another one than the run that began first.
+    """
 
     def __init__(self) -> None:
         self._lock, self._users = Lock(), 0
-        self._limit: threadpool_limits | None = None
+        self._holder, self._over = Thread(), Event()
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
         with self._lock:
             if not self._users:
-                self._limit = threadpool_limits(1)
+                is_set, self._over = Event(), Event()
+                self._holder = Thread(target=_hold, args=(is_set, self._over), daemon=True)
+                self._holder.start()
+                is_set.wait()
             self._users += 1
         try:
             yield
         finally:
             with self._lock:
                 self._users -= 1
-                if not self._users and self._limit is not None:
-                    self._limit.restore_original_limits()
+                if not self._users:
+                    self._over.set()
+                    self._holder.join()
+
+
+def _hold(is_set: Event, over: Event) -> None:
+    """Limit BLAS to one thread until it is over."""
+    try:
+        with threadpool_limits(1, user_api="blas"):
+            is_set.set()
+            over.wait()
+    finally:
+        is_set.set()  # whatever was raised, nobody waits
 
 
 _one_blas_thread = _OneBlasThread()

@@ -173,9 +173,7 @@ class ExampleLosses:
             if found is not None:
                 return FenchelYoung(*found)
         gaps = np.empty(self.n)
-        sums = [
-            self.take(part)._gaps(a[part], alpha[part], gaps[part]) for part in _parts(self.n)
-        ]
+        sums = [self.take(part)._gaps(a[part], alpha[part], gaps[part]) for part in _parts(self.n)]
         by_pairs = np.ascontiguousarray(np.transpose(sums)).sum(axis=1)
         return FenchelYoung(gaps, *map(float, by_pairs / self.n))
 

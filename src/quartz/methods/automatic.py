@@ -11,20 +11,20 @@ applies, what it would cost, how to go on from a state, and what to do after eac
   some plain passes. Unless they soon regain the gap that acceleration had, it resumes where it
   stood; if they do, or if it has lost dual value, plain epochs go on, and the next attempt waits
   longer.
-- Newton steps, which need a d x d matrix, take over where a count of operations
-  (:mod:`quartz.costs`) says that they are cheaper; they come first where one step solves the
-  problem.
+- Newton steps, which need a d x d matrix, come first or take over where a count of operations
+  (:mod:`quartz.costs`) says that they are cheaper.
 
 All decisions depend on counts and estimates, never on clocks: the same seed gives the same run.
 """
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from quartz.certificate import Certificate, PrimalPoint
-from quartz.methods.candidates import CANDIDATES, PROBE, Candidate, PlainCandidate, Situation
+from quartz.methods.candidates import CANDIDATES, Candidate, PlainCandidate, Situation
 from quartz.methods.permuted import Permuted
 from quartz.methods.quartz import as_method
 from quartz.methods.state import State
@@ -33,7 +33,6 @@ from quartz.problem import Problem
 from quartz.rounding import Predicted
 from quartz.samplings import Recipe
 
-ILL_CONDITIONED = 4.0  # v_i / (gamma_i n lam) of half the examples, where plain epochs are slow
 LEAST_FALL = 0.1  # fall of log(gap) that is assumed over a window: a rise says little
 LEAST_WINDOW = 0.9  # passes below which no rate is measured
 
@@ -54,14 +53,17 @@ class Automatic(Method):
 
     def steps(self, problem: Problem, rng: np.random.Generator) -> "AutomaticSteps":
         """Return its steps for a problem."""
-        inner = Permuted() if self.inner is None else self.inner
-        epochs = as_method(inner).epochs(problem, rng)
+        if self.inner is None:
+            return AutomaticSteps(problem, lambda: Permuted().epochs(problem, rng), rng)
+        epochs = as_method(self.inner).epochs(problem, rng)
         if not epochs.is_ascent:
             raise ValueError(
                 "Automatic needs option=1: it judges by the dual value, which Option II does not "
                 "always increase. Use option=1, or Accelerated."
             )
-        return AutomaticSteps(epochs, more_than_epochs=self.inner is None)
+        steps = AutomaticSteps(problem, lambda: epochs, rng, more_than_epochs=False)
+        steps.plan = epochs.plan
+        return steps
 
 
 class AutomaticSteps(Steps):
@@ -69,39 +71,55 @@ class AutomaticSteps(Steps):
 
     Parameters
     ----------
-    epochs : Epochs
-        The plain ones.
+    problem : Problem
+    make_epochs : callable
+        Returns the plain epochs.
+    rng : numpy.random.Generator
+        For other candidates.
     more_than_epochs : bool
         Whether candidates that replace the epochs, such as Newton steps, may be taken.
     """
 
-    def __init__(self, epochs: Epochs, more_than_epochs: bool) -> None:
-        self.problem, self.plan = epochs.problem, epochs.plan
-        self.plain = PlainCandidate(epochs)
+    def __init__(
+        self,
+        problem: Problem,
+        make_epochs: Callable[[], Epochs],
+        rng: np.random.Generator,
+        more_than_epochs: bool = True,
+    ) -> None:
+        self.problem = problem
+        self.plain = PlainCandidate(make_epochs)
         self.others: list[Candidate] = []
         for kind in CANDIDATES:
-            other = kind(epochs)
+            other = kind(problem, self.plain, rng)
             if other.applies() and (more_than_epochs or not other.replaces_epochs):
                 self.others.append(other)
-        self.current: Candidate = self.plain
-        self._pace = _Pace(PROBE)
+        first = next((other for other in self.others if other.may_come_first()), None)
+        self.current: Candidate = first or self.plain
+        self.certifies_start = self.current.certifies_start
+        self._pace = _Pace(self.current.window)
         self._begun = False
 
     @property
     def primal(self) -> PrimalPoint:  # type: ignore[override]
         """The primal point that belongs to the current method."""
-        return self.current.steps.primal
+        return self.current.steps.primal if self._begun else "best"
 
     @property
     def reached(self) -> Predicted | None:  # type: ignore[override]
         """The point of the current method with its predictions."""
-        return self.current.steps.reached
+        return self.current.steps.reached if self._begun else None
+
+    @property
+    def objective(self) -> float | None:  # type: ignore[override]
+        """P, if the current method knows it."""
+        return self.current.steps.objective if self._begun else None
 
     def advance(self, state: State, wanted: float, target: float) -> float:
         """Advance by the current candidate, then let it decide how to go on."""
         if not self._begun:
             self._begun = True
-            self._begin(state)
+            self.current.begin(state, 0.0, w_is_stale=False)
         estimate = self.current.advance(state, wanted, target)
         passes = state.visited / self.problem.n
         self._pace.record(passes, estimate)
@@ -115,7 +133,10 @@ class AutomaticSteps(Steps):
 
     def refresh(self, state: State, certificate: Certificate) -> None:
         """Take over what a certificate computed from scratch."""
-        self.current.steps.refresh(state, certificate)
+        if self._begun:
+            self.current.steps.refresh(state, certificate)
+        else:
+            super().refresh(state, certificate)
 
     def turn_to(
         self, candidate: Candidate, state: State, passes: float, w_is_stale: bool = False
@@ -127,19 +148,13 @@ class AutomaticSteps(Steps):
         candidate.begin(state, passes, w_is_stale)
         self.current = candidate
         self._pace = _Pace(candidate.window)
-        self.plain.steps.turn_to(self.problem)  # an outer loop leaves its own problem behind
         if candidate is self.plain:
+            self.plain.steps.turn_to(self.problem)  # an outer loop leaves its own problem behind
             self.plain.steps.reactivate()  # w has moved far since examples became inactive
 
     def drop(self, candidate: Candidate) -> None:
         """Never choose a candidate again."""
         self.others.remove(candidate)
-
-    def _begin(self, state: State) -> None:
-        if self.others and _is_ill_conditioned(self.plain.steps):
-            first = next((other for other in self.others if other.may_come_first()), None)
-            if first is not None:
-                self.turn_to(first, state, 0.0)
 
 
 class _Pace:
@@ -163,12 +178,3 @@ class _Pace:
         if last - first < LEAST_WINDOW:
             return None
         return max(high - low, LEAST_FALL) / (last - first)
-
-
-def _is_ill_conditioned(epochs: Epochs) -> bool:
-    """Whether plain epochs are most likely slow."""
-    problem = epochs.problem
-    if not problem.losses.abilities.smooth or problem.n <= problem.data.d:
-        return False
-    hard = epochs.v >= ILL_CONDITIONED * problem.n * problem.lam * problem.gammas
-    return 2 * int(np.count_nonzero(hard)) >= problem.n

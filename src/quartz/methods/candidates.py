@@ -7,6 +7,7 @@ choice, write its candidate here and name it in `CANDIDATES`.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -18,6 +19,7 @@ from quartz.methods.accelerated import accelerate
 from quartz.methods.newton import NewtonSteps
 from quartz.methods.state import Saved, State
 from quartz.methods.steps import Epochs, Steps
+from quartz.problem import Problem
 from quartz.regularizers.base import abilities
 
 # Passes, unless it says otherwise. All were chosen on the cells of docs/benchmarks-acceleration.md.
@@ -28,8 +30,11 @@ TRIAL = 20.0  # window for acceleration, and the passes after which it must look
 # When a change pays
 NOT_WORTH_A_CHANGE = 6.0  # remaining passes up to which nothing is changed
 TOO_MANY, TOO_MANY_NOT_SMOOTH = 60.0, 200.0  # remaining passes after a trial: not promising
-MOST_FIRST_NEWTON_PASSES = 60.0  # cost of the Newton step that least squares may begin with
-MOST_NEWTON_STEPS = 40  # steps after which Newton's method is given up
+MOST_NEWTON_STEPS = 60  # steps after which Newton's method is given up
+# What to begin with
+ILL_CONDITIONED = 4.0  # v_i / (gamma_i n lam) of half the examples, where plain epochs are slow
+PASSES_WELL_CONDITIONED, PASSES_ILL_CONDITIONED = 5.0, 15.0  # that epochs are expected to take
+FIRST_SHARE = 0.8  # of their cost that Newton's method may have, to be taken first
 # While acceleration pauses and plain epochs are tried in its place
 TRIED_SHARE, TRIED_SHARE_NOT_SMOOTH = 0.1, 0.3  # passes to try, as a share of the accelerated ones
 ABOUT_TO_REGAIN = 1.5  # passes within which its gap would be regained: then the trial goes on
@@ -72,18 +77,21 @@ class Candidate(ABC):
         Passes over which its rate is measured.
     replaces_epochs : bool
         Whether it replaces the epochs; then it is taken only if the user named no inner method.
+    certifies_start : bool
+        As for `Steps`.
     """
 
     steps: Steps
     window: float = PROBE
     replaces_epochs: bool = False
+    certifies_start: bool = True
 
     def applies(self) -> bool:
         """Whether it can solve the problem at all."""
         return True
 
     def may_come_first(self) -> bool:
-        """Whether an ill-conditioned problem should begin with it."""
+        """Whether the run should begin with it."""
         return False
 
     @abstractmethod
@@ -118,13 +126,16 @@ class Candidate(ABC):
 
 
 class PlainCandidate(Candidate):
-    """Plain epochs."""
+    """Plain epochs, which are made when they are needed: that may compile kernels."""
 
-    steps: Epochs
-
-    def __init__(self, epochs: Epochs) -> None:
-        self.steps = epochs
+    def __init__(self, make: Callable[[], Epochs]) -> None:
+        self._make = make
         self.began = 0.0
+
+    @cached_property
+    def steps(self) -> Epochs:  # type: ignore[override]
+        """The epochs."""
+        return self._make()
 
     def pays(self, remaining: float, passes: float) -> bool:
         return False
@@ -150,23 +161,31 @@ class NewtonCandidate(Candidate):
     """Newton steps, which are given up for good where they fail."""
 
     replaces_epochs = True
+    certifies_start = False
 
-    def __init__(self, epochs: Epochs) -> None:
-        problem = epochs.problem
-        self._problem = problem
-        self._cost = np.inf
-        if newton.applies(problem):
-            can = problem.losses.abilities
-            self._cost = costs.newton_passes(problem.data, can.quadratic, can.step_iterates)
+    def __init__(self, problem: Problem, plain: PlainCandidate, rng: np.random.Generator) -> None:
+        self._problem, self._rng = problem, rng
         self._first_iteration = 0
 
     def applies(self) -> bool:
-        return self._cost < np.inf
+        features = self._problem.data.features
+        return newton.applies(self._problem) and features <= costs.MOST_FEATURES
+
+    @cached_property
+    def _cost(self) -> float:
+        """Of the steps from a point near the solution, in passes."""
+        can = self._problem.losses.abilities
+        return costs.newton_passes(self._problem.data, can.quadratic, can.step_iterates)
 
     def may_come_first(self) -> bool:
-        """Only where one step solves the problem."""
-        quadratic = self._problem.losses.abilities.quadratic
-        return quadratic and self._cost < MOST_FIRST_NEWTON_PASSES
+        """Where they are likely cheaper than all that epochs would do, from w = 0."""
+        problem = self._problem
+        data, can = problem.data, problem.losses.abilities
+        squares = float(np.mean(data.storage.squares))
+        ill = squares >= ILL_CONDITIONED * problem.n * problem.lam * problem.loss.gamma
+        passes = PASSES_ILL_CONDITIONED if ill else PASSES_WELL_CONDITIONED
+        whole = costs.newton(data, can.quadratic)
+        return whole < FIRST_SHARE * passes * costs.epoch(data, can.step_iterates)
 
     def pays(self, remaining: float, passes: float) -> bool:
         """Whether they are cheaper than plain and than accelerated epochs."""
@@ -178,13 +197,14 @@ class NewtonCandidate(Candidate):
     def begin(self, state: State, passes: float, w_is_stale: bool) -> None:
         if w_is_stale:
             state.w = self._problem.conjugate_point(state.abar).copy()
-        self.steps = NewtonSteps(self._problem, np.random.default_rng(0))
+        self.steps = NewtonSteps(self._problem, self._rng)
         self._first_iteration = state.iteration
 
     def decide(self, choice: Choice, state: State, now: Situation) -> None:
         steps = state.iteration - self._first_iteration
         if now.estimate == np.inf or steps > MOST_NEWTON_STEPS:
             choice.drop(self)
+            state.abar[:] = self._problem.abar(state.duals)
             choice.turn_to(choice.plain, state, now.passes)
 
 
@@ -193,8 +213,8 @@ class AccelerationCandidate(Candidate):
 
     window = TRIAL
 
-    def __init__(self, epochs: Epochs) -> None:
-        self._epochs, self._problem = epochs, epochs.problem
+    def __init__(self, problem: Problem, plain: PlainCandidate, rng: np.random.Generator) -> None:
+        self._problem, self._plain = problem, plain
         smooth = self._problem.losses.abilities.smooth
         self._too_many = TOO_MANY if smooth else TOO_MANY_NOT_SMOOTH
         self._share = TRIED_SHARE if smooth else TRIED_SHARE_NOT_SMOOTH
@@ -205,11 +225,20 @@ class AccelerationCandidate(Candidate):
         self._dual_before: float | None = None  # the dual value there, found when it is needed
         self._paused: _Paused | None = None
 
+    @property
+    def _epochs(self) -> Epochs:
+        return self._plain.steps
+
     def applies(self) -> bool:
         return abilities(self._problem.regularizer).weakened is not None
 
     def may_come_first(self) -> bool:
-        return True
+        """Where plain epochs are most likely slow."""
+        problem = self._problem
+        if not problem.losses.abilities.smooth or problem.n <= problem.data.d:
+            return False
+        hard = self._epochs.v >= ILL_CONDITIONED * problem.n * problem.lam * problem.gammas
+        return int(np.count_nonzero(hard)) > problem.n / 2
 
     def pays(self, remaining: float, passes: float) -> bool:
         return remaining > NOT_WORTH_A_CHANGE and passes >= self._not_before
@@ -288,5 +317,8 @@ class _Paused(NamedTuple):
     passes: float  # that it took
 
 
-CANDIDATES: Sequence[Callable[[Epochs], Candidate]] = (NewtonCandidate, AccelerationCandidate)
-"""Those that may follow plain epochs; where several pay, the first one is taken."""
+CANDIDATES: Sequence[Callable[[Problem, PlainCandidate, np.random.Generator], Candidate]] = (
+    NewtonCandidate,
+    AccelerationCandidate,
+)
+"""Those that may come first or follow plain epochs; where several pay, the first one is taken."""

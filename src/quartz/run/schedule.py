@@ -27,7 +27,7 @@ class Schedule:
     objective : float, optional
         What P is expected to be, before there is a certificate.
     certifies_start : bool
-        Whether the start is certified, if that is not known.
+        Whether the start is certified, if P is not expected to be anything.
     """
 
     def __init__(
@@ -41,7 +41,8 @@ class Schedule:
         self._longest_wait = longest_wait
         self._certified = False
         self._expected = objective or None  # 0 has no relative gaps
-        self._certifies_start = certifies_start and self._expected is None
+        aimless = rule.gap(1.0) <= 0  # then certificates are due as the gap falls
+        self._certifies_start = (certifies_start or aimless) and self._expected is None
         self._estimate_then, self._passes_then = np.inf, 0.0  # at the last certificate
         self._share = 1.0  # certified gap over its estimate, at the last certificate
 

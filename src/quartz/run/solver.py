@@ -116,7 +116,8 @@ def solve(
             state.most_visited = max_passes * problem.n
             state.interval = min(interval, max_passes)
             longest_wait = np.inf if passes_per_check is None else interval
-            certifies_start = steps.certifies_start or not begin.is_cold
+            watched = progress or callback is not None or passes_per_check is not None
+            certifies_start = steps.certifies_start or watched or not begin.is_cold
             schedule = Schedule(rule, longest_wait, begin.objective, certifies_start)
             loop = Loop(problem, steps, state, rule, budget, schedule, record)
             status = loop.run(callback, show)

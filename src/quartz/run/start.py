@@ -37,8 +37,8 @@ class Start:
 
     @property
     def is_cold(self) -> bool:
-        """Whether it is w = 0."""
-        return self.duals is None and self.w is None
+        """Whether it is w = 0, of which nothing is known."""
+        return self.duals is None and self.w is None and self.objective is None
 
     def state(self, problem: Problem, certified: bool) -> State:
         """The state for a problem; `certified` if a certificate of w is the first to come."""

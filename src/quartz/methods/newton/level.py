@@ -133,13 +133,13 @@ class Level:
     def _update(self) -> None:
         """Bring the curvatures of the matrix up to date where they have changed."""
         storage, n = self.data.storage, self.data.n
+        if not self._gram.size:
+            self._gram = np.zeros((self.data.features, self.data.features))
         change = self.bends - self._in_gram
         changed = np.flatnonzero(np.abs(change) > CHANGE * self._in_gram)
         if not changed.size:
             return
         self._factor = None
-        if not self._gram.size:
-            self._gram = np.zeros((self.data.features, self.data.features))
         if storage.gram_by_blas and changed.size > MOST_CHANGED * n:
             self._gram[:] = 0.0
             bent = np.flatnonzero(self.bends)

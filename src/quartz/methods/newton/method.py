@@ -85,7 +85,7 @@ class NewtonSteps(Steps):
         self._gaps: list[float] = []  # after quasi-Newton steps
 
     @property
-    def reached(self) -> Predicted | None:
+    def reached(self) -> Predicted | None:  # type: ignore[override]
         """The present point with its predictions."""
         return None if self._all is None else self._all.reached
 
@@ -100,13 +100,13 @@ class NewtonSteps(Steps):
         else:
             level = self._all
             gradient = level.gradient() if self._gradient is None else self._gradient
-            exact = self._metric is None
-            direction = level.direction(gradient) if exact else self._metric.direction(gradient)
+            source = level if self._metric is None else self._metric
+            direction = source.direction(gradient)
             if not np.isfinite(direction).all():
                 state.visited += 2 * self._problem.n  # so that a limit of passes holds
                 return np.inf
             duals = level.step(gradient, direction)
-            if exact:
+            if self._metric is None:
                 duals = self._problem.losses.nearest_feasible(duals)
                 estimate = self._estimated(level, direction, duals)
                 if estimate <= wanted:

@@ -6,7 +6,7 @@ two steps on all rows are enough.
 
 import numpy as np
 
-from quartz.arrays import Array, IntArray
+from quartz.arrays import IntArray, Mask
 from quartz.losses.examples import ExampleLosses
 
 SMALL = 60_000  # entries of X up to which samples do not pay
@@ -35,7 +35,9 @@ def sizes(n: int, d: int, dear: bool) -> list[int]:
     return found
 
 
-def draw(losses: ExampleLosses, size: int, rng: np.random.Generator) -> tuple[IntArray, ExampleLosses]:
+def draw(
+    losses: ExampleLosses, size: int, rng: np.random.Generator
+) -> tuple[IntArray, ExampleLosses]:
     """Examples, some of them perhaps twice, and their losses.
 
     Where one of two labels is rare, it gets its share of the sample, and weights make up for that.
@@ -51,17 +53,16 @@ def draw(losses: ExampleLosses, size: int, rng: np.random.Generator) -> tuple[In
 
 
 def _stratified(
-    losses: ExampleLosses, rare: Array, size: int, rng: np.random.Generator
+    losses: ExampleLosses, rare: Mask, size: int, rng: np.random.Generator
 ) -> tuple[IntArray, ExampleLosses]:
     few, many = np.flatnonzero(rare), np.flatnonzero(~rare)
-    of_few = min(int(RARE * size), len(few))
-    if of_few < len(few):
-        few_drawn = few[rng.integers(len(few), size=of_few)]
-    else:
-        few_drawn = few
+    count = len(few)
+    of_few = min(int(RARE * size), count)
+    if of_few < count:
+        few = few[rng.integers(len(few), size=of_few)]
     of_many = size - of_few
-    examples = np.concatenate([few_drawn, many[rng.integers(len(many), size=of_many)]])
-    factors = np.repeat([len(few) / of_few, len(many) / of_many], [of_few, of_many])
+    examples = np.concatenate([few, many[rng.integers(len(many), size=of_many)]])
+    factors = np.repeat([count / of_few, len(many) / of_many], [of_few, of_many])
     order = np.argsort(examples)
     chosen = losses.take(examples[order])
     weights = factors[order] * (size / losses.n)
