@@ -14,6 +14,9 @@ Optional
                            rows
     weakened(t)            for 0 < t <= 1 the regularizer t h + ||.||^2 / 2, where
                            g = h + ||.||^2 / 2; acceleration needs it
+    conjugate_curvature(u) for a separable, piecewise quadratic g, where grad g* moves with u: its
+                           slope, 1 or 0; for Newton steps. `weakened` must then take a t for each
+                           coordinate, too
     length                 the length of w, if the parameters of g fix it (default None)
     vanishes_at(slope)     the least lam for which w = 0 is optimal, where `slope` is the gradient
                            of the mean loss at w = 0; paths begin there
@@ -65,6 +68,7 @@ class Abilities:
     separable: bool
     quadratic: bool
     weakened: Callable[[float], Regularizer] | None
+    conjugate_curvature: Callable[[Array], Floats] | None
     length: int | None
     vanishes_at: Callable[[Array], float] | None
     nearest: Callable[[Array], Array] | None
@@ -76,6 +80,7 @@ def abilities(regularizer: Regularizer) -> Abilities:
         separable=bool(getattr(regularizer, "separable", False)),
         quadratic=bool(getattr(regularizer, "quadratic", False)),
         weakened=getattr(regularizer, "weakened", None),
+        conjugate_curvature=getattr(regularizer, "conjugate_curvature", None),
         length=getattr(regularizer, "length", None),
         vanishes_at=getattr(regularizer, "vanishes_at", None),
         nearest=getattr(regularizer, "nearest", None),

@@ -39,6 +39,10 @@ class ElasticNet(NamedTuple):
         """u_j shrunk towards 0 by mu."""
         return np.sign(u) * np.maximum(np.abs(u) - self.mu, 0.0)
 
+    def conjugate_curvature(self, u: Floats) -> Floats:
+        """1 for |u_j| > mu."""
+        return np.asarray(np.abs(u) > self.mu, dtype=np.float64)
+
     def weakened(self, t: float) -> "ElasticNet":
         """Weigh the 1-norm by t mu."""
         return ElasticNet(t * self.mu)

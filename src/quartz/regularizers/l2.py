@@ -60,6 +60,10 @@ class NonnegativeL2(NamedTuple):
         """max(u_j, 0)."""
         return np.maximum(u, 0.0)
 
+    def conjugate_curvature(self, u: Floats) -> Floats:
+        """1 for u_j > 0."""
+        return np.asarray(u > 0.0, dtype=np.float64)
+
     def weakened(self, t: float) -> "NonnegativeL2":
         """Return g itself: h is 0 or infinite."""
         return self
@@ -103,6 +107,10 @@ class BoxL2(NamedTuple):
     def conjugate_gradient(self, u: Floats) -> Floats:
         """u_j clipped to the box."""
         return np.minimum(np.maximum(u, self.lower), self.upper)
+
+    def conjugate_curvature(self, u: Floats) -> Floats:
+        """1 inside the box."""
+        return np.asarray((self.lower < u) & (u < self.upper), dtype=np.float64)
 
     def weakened(self, t: float) -> "BoxL2":
         """Return g itself: h is 0 or infinite."""

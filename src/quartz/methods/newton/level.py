@@ -1,17 +1,21 @@
 """Newton steps on the examples of one level: a sample of the rows, or all of them.
 
-With the curvatures h_i = phi_i''(a_i) at the predictions a = A'w, a step p solves
+With the mean loss f, and the curvatures h_i = phi_i''(a_i) at the predictions a = A'w, a step p
+minimizes
 
-    (1/n sum_i S_i A_i A_i' + lam I) p = -grad P(w),        S_i = h_i, or what h_i was not long ago.
+    <grad f(w), p> + 1/2 p'Hp + lam g(w + p),       H = 1/n sum_i S_i A_i A_i',
+
+where S_i = h_i, or what h_i was not long ago: a linear system for L2, a sequence of them for other
+separable penalties (:mod:`quartz.methods.newton.separable`).
 
 Any S >= 0 gives a dual point that belongs to w + p: for alpha_i = -(phi_i'(a_i) + S_i A_i'p),
 
-    1/(lam n) sum_i A_i alpha_i = w + p,
+    abar = 1/(lam n) sum_i A_i alpha_i = -(grad f(w) + Hp) / lam     has  w + p = grad g*(abar),
 
 as long as all alpha_i are inside their domains, and they sum to 0 where an intercept is free. So
 the gap of the pair (w + p, alpha) has no part from the regularizer, and that of the losses is of
-second order. The plain dual point -phi_i'(a_i) has the gap ||grad P||^2 / (2 lam), much larger for
-small lam.
+second order. The plain dual point -phi_i'(a_i) has for L2 the gap ||grad P||^2 / (2 lam), much
+larger for small lam.
 """
 
 import numpy as np
@@ -20,7 +24,9 @@ from scipy.linalg import lapack
 from quartz.arrays import Array
 from quartz.data import Blocks
 from quartz.losses.examples import ExampleLosses
-from quartz.methods.newton.search import search
+from quartz.methods.newton.search import backtrack, search
+from quartz.methods.newton.separable import minimizer
+from quartz.regularizers.base import Regularizer, abilities
 from quartz.rounding import Predicted, norm
 
 CHANGE = 0.1  # relative change of a curvature below which the old one is kept
@@ -37,6 +43,8 @@ class Level:
     losses : ExampleLosses
         Those of the examples.
     lam : float
+    regularizer : Regularizer
+        L2, or another separable one with `conjugate_curvature`.
     penalized : ndarray of shape (d,)
         1 for coordinates that are penalized, 0 for those that are free.
 
@@ -52,9 +60,18 @@ class Level:
         Examples that were visited, once for each product.
     """
 
-    def __init__(self, data: Blocks, losses: ExampleLosses, lam: float, penalized: Array) -> None:
-        self.data, self.losses, self._lam, self._penalized = data, losses, lam, penalized
-        self._all_penalized = bool(penalized.all())
+    def __init__(
+        self,
+        data: Blocks,
+        losses: ExampleLosses,
+        lam: float,
+        regularizer: Regularizer,
+        penalized: Array,
+    ) -> None:
+        self.data, self.losses, self._lam, self._g = data, losses, lam, regularizer
+        self._quadratic = abilities(regularizer).quadratic
+        self._penalized = penalized
+        self._count = int(np.count_nonzero(penalized))  # they come first
         self._gram = np.empty((0, 0))  # lower triangle, without lam
         self._in_gram = np.zeros(data.n)  # S
         self._factor: Array | None = None
@@ -75,29 +92,41 @@ class Level:
         return Predicted(self.w, self.predictions, self._way, self._steps)
 
     def gradient(self) -> Array:
-        """Grad P(w); one product."""
+        """Grad f(w), for L2 grad P(w); one product."""
         self.visited += self.data.n
         mean = self.data.combination(self.slopes) / self.data.n
-        return mean + self._lam * (self._penalized * self.w)
+        if self._quadratic:
+            mean += self._lam * (self._penalized * self.w)
+        return np.asarray(mean)
 
     def gap(self, gradient: Array) -> float:
-        """||grad P||^2 / (2 lam): the gap of w and -phi_i', if the duals sum to 0.
+        """The gap of w and -phi_i'; for L2 it is ||grad P||^2 / (2 lam).
 
         For a free intercept, whose duals have to be moved for that, the decrease that it promises.
         """
-        penalized = self._penalized * gradient
-        gap = 0.5 / self._lam * float(penalized @ penalized)
-        if self._all_penalized:
+        w, slope = self.w[: self._count], gradient[: self._count]
+        if self._quadratic:
+            gap = 0.5 / self._lam * float(slope @ slope)
+        else:
+            abar = -slope / self._lam
+            parts = self._g.value(w) + self._g.conjugate(abar) - w * abar
+            gap = self._lam * float(np.sum(parts))
+        if self._count == len(self.w):
             return gap
         total = float(np.sum(self.slopes))
         return gap + 0.5 * total * total / (self.data.n * max(float(np.sum(self.bends)), 1e-300))
 
     def direction(self, gradient: Array) -> Array:
         """p, from curvatures that are brought up to date; nan if numbers overflow."""
-        return np.asarray(lapack.dpotrs(self.factor(), -gradient, lower=1)[0])
+        if self._quadratic:
+            return np.asarray(lapack.dpotrs(self.factor(), -gradient, lower=1)[0])
+        self._update()
+        whole = self.data.bordered_gram(self._gram, self._in_gram)
+        whole = np.tril(whole) + np.tril(whole, -1).T
+        return self._minimizer(whole, whole @ self.w - gradient) - self.w
 
     def factor(self) -> Array:
-        """The Cholesky factor of the matrix, brought up to date."""
+        """The Cholesky factor of the matrix with lam, brought up to date."""
         self._update()
         if self._factor is None:
             self._factor = self._factorized()
@@ -108,27 +137,45 @@ class Level:
         along = self.data.predictions(direction)
         self.visited += self.data.n
         duals = -(self.slopes + self._in_gram * along)
-        penalized = self._lam * (self._penalized * direction)
-        length, self.predictions, self.slopes, self.bends = search(
-            self.losses,
-            self.predictions,
-            along,
-            float(self.w @ penalized),
-            float(direction @ penalized),
-            float(gradient @ direction),
-        )
-        self.moved = length * direction
+        if self._quadratic:
+            penalized = self._lam * (self._penalized * direction)
+            linear, square = float(self.w @ penalized), float(direction @ penalized)
+            slope = float(gradient @ direction)
+            found = search(self.losses, self.predictions, along, linear, square, slope)
+        else:
+            found = backtrack(
+                self.losses, self.predictions, along, lambda t: self._penalty(self.w + t * direction)
+            )
+        self.length, self.predictions, self.slopes, self.bends = found
+        self.moved = self.length * direction
         self.w = self.w + self.moved
         self._way += norm(self.moved)
         self._steps += 1
-        self.length = length
         return duals
 
     def objective(self) -> float:
         """P(w)."""
-        penalized = self._penalized * self.w
-        mean = float(np.mean(self.losses.values(self.predictions)))
-        return mean + 0.5 * self._lam * float(penalized @ penalized)
+        return float(np.mean(self.losses.values(self.predictions))) + self._penalty(self.w)
+
+    def _penalty(self, w: Array) -> float:
+        """Lam g(w)."""
+        return self._lam * float(np.sum(self._g.value(w[: self._count])))
+
+    def _minimizer(self, H: Array, c: Array) -> Array:
+        """Of 1/2 w'Hw - c'w + lam g, where the free coordinates are eliminated."""
+        k = self._count
+        if k == len(c):
+            return minimizer(H, c, self._lam, self._g, self.w)
+        shares = np.linalg.solve(H[k:, k:], H[k:, :k])
+        constants = np.linalg.solve(H[k:, k:], c[k:])
+        w = minimizer(
+            H[:k, :k] - H[:k, k:] @ shares,
+            c[:k] - H[:k, k:] @ constants,
+            self._lam,
+            self._g,
+            self.w[:k],
+        )
+        return np.append(w, constants - shares @ w)
 
     def _update(self) -> None:
         """Bring the curvatures of the matrix up to date where they have changed."""

@@ -1,4 +1,4 @@
-"""Newton's method, for L2 and few features.
+"""Newton's method, for L2 or another separable penalty, and few features.
 
 A pass in order is many times faster than an epoch in random order, and with d features a linear
 system costs O(d^3): where d is small, Newton steps (:mod:`quartz.methods.newton.level`) are the
@@ -15,6 +15,8 @@ import numpy as np
 from quartz import costs
 from quartz.arrays import Array, quietly
 from quartz.certificate import Certificate, PrimalPoint
+from quartz.data import Blocks
+from quartz.losses.examples import ExampleLosses
 from quartz.methods.newton import sample
 from quartz.methods.newton.level import Level
 from quartz.methods.newton.metric import Metric
@@ -36,10 +38,14 @@ WINDOW = 4  # quasi-Newton steps over which their rate is measured
 
 
 def applies(problem: Problem) -> bool:
-    """Whether Newton steps are possible: L2, m = 1 and a smooth loss with a curvature."""
-    can = problem.losses.abilities
+    """Whether Newton steps are possible.
+
+    They need one output, a smooth loss with `curvature`, and L2 or another separable penalty with
+    `conjugate_curvature`.
+    """
+    can, penalty = problem.losses.abilities, abilities(problem.regularizer)
     return (
-        abilities(problem.regularizer).quadratic
+        (penalty.quadratic or penalty.conjugate_curvature is not None)
         and problem.data.m == 1
         and can.smooth
         and can.curvature is not None
@@ -48,7 +54,7 @@ def applies(problem: Problem) -> bool:
 
 @dataclass(frozen=True)
 class Newton(Method):
-    """Newton steps with a line search, for L2, one output and a loss with a curvature."""
+    """Newton steps with a line search, on samples of the rows first; see :func:`applies`."""
 
     has_free_columns = True
 
@@ -56,7 +62,8 @@ class Newton(Method):
         """Return its steps for a problem."""
         if not applies(problem):
             raise ValueError(
-                "Newton steps need the regularizer L2, one output and a loss with `curvature`, "
+                "Newton steps need one output, a smooth loss with `curvature`, and L2 or another "
+                "separable regularizer with `conjugate_curvature`, "
                 f"and this is {problem!r}. Use another method."
             )
         return NewtonSteps(problem, rng)
@@ -142,6 +149,10 @@ class NewtonSteps(Steps):
     def refresh(self, state: State, certificate: Certificate) -> None:
         """Nothing to take over: what a step leaves was computed from scratch."""
 
+    def _level(self, data: Blocks, losses: ExampleLosses) -> Level:
+        problem = self._problem
+        return Level(data, losses, problem.lam, problem.regularizer, self._penalized)
+
     def _offer(self, state: State, duals: Array) -> None:
         """Let the state be the present point with these duals."""
         level = self._all
@@ -155,15 +166,18 @@ class NewtonSteps(Steps):
     def _begun(self, state: State) -> Level:
         """All rows at the start, or where samples lead to if it is w = 0."""
         problem = self._problem
-        level = Level(problem.data, problem.losses, problem.lam, self._penalized)
+        level = self._level(problem.data, problem.losses)
         dear = costs.hessian(problem.data) > DEAR * costs.sweep(problem.data)
+        dear = dear and abilities(problem.regularizer).quadratic
         if problem.intercept.penalized(state.w).any():
             points = problem.completed(state.w), problem.at_zero
             best = min(points, key=lambda point: problem.primal_at(*point))
             level.put(*(part.copy() for part in best))  # that at 0 is kept by the problem
         else:
             w, last = state.w, None
-            for size in sample.sizes(problem.n, problem.data.features, dear):
+            one_step = problem.losses.abilities.quadratic and not dear
+            sizes = sample.sizes(problem.n, problem.data.features, dear)
+            for size in () if one_step else sizes:
                 last = self._on_sample(w, size, state)
                 w = last.w
             if dear:
@@ -176,7 +190,7 @@ class NewtonSteps(Steps):
         """A sample, at the point where Newton steps on it lead to."""
         problem = self._problem
         examples, losses = sample.draw(problem.losses, size, self._rng)
-        level = Level(problem.data.take(examples), losses, problem.lam, self._penalized)
+        level = self._level(problem.data.take(examples), losses)
         level.put(w)
         for _ in range(MOST_STEPS_OF_SAMPLE):
             gradient = level.gradient()

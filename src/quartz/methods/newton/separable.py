@@ -1,0 +1,90 @@
+"""Quadratic problems with a separable penalty, for few features: a sequence of linear systems.
+
+    minimize  1/2 w'Gw - c'w + lam sum_j g(w_j)
+
+g is piecewise quadratic: grad g* is constant on some pieces and moves with its argument on the
+others, at slope 1. Once it is known on which piece each coordinate lies, those that are constant
+stay there, and the others solve a linear system: a semismooth Newton step, or a primal-dual active
+set. A step that does not decrease the objective is replaced by a round of coordinate descent, which
+always does.
+"""
+
+import numpy as np
+from scipy.linalg import lapack
+
+from quartz.arrays import Array, Mask
+from quartz.regularizers.base import Regularizer, abilities
+
+MOST_STEPS = 100
+ROUNDING = 1e-15  # of the terms of the objective: a decrease below it says nothing
+
+
+def minimizer(G: Array, c: Array, lam: float, g: Regularizer, w: Array) -> Array:
+    """The w that minimizes the objective, from a start; nan if numbers overflow."""
+    scale = lam + G.diagonal()
+    weaker = _weakened(g, lam / scale)
+    w, value = w.copy(), np.inf
+    before: Mask | None = None
+    for _ in range(MOST_STEPS):
+        u = w + (c - G @ w - lam * w) / scale
+        pieces, curvature = weaker.conjugate_gradient(u), abilities(weaker).conjugate_curvature
+        assert curvature is not None
+        moving = np.asarray(curvature(u), dtype=bool)
+        further = _solved(G, c - scale * (u - pieces), lam, np.asarray(pieces), moving)
+        there = _objective(G, c, lam, g, further)
+        if np.isnan(there):
+            return np.full_like(w, np.nan)
+        if there < value:
+            if before is not None and np.array_equal(before, moving) and _close(further, w):
+                return further
+            w, value, before = further, there, moving
+        elif there <= value + ROUNDING * (abs(value) + abs(float(c @ w))):
+            return w
+        else:
+            w = _round(G, c, lam, weaker, scale, w)
+            value, before = _objective(G, c, lam, g, w), None
+    return w
+
+
+def _weakened(g: Regularizer, t: Array) -> Regularizer:
+    """The penalty t_j h + ||.||^2 / 2 of each coordinate j."""
+    function = abilities(g).weakened
+    assert function is not None
+    return function(t)  # type: ignore[arg-type]
+
+
+def _solved(G: Array, right: Array, lam: float, pieces: Array, moving: Mask) -> Array:
+    """The coordinates that move, from a linear system, and the others as they are."""
+    w = np.where(moving, 0.0, pieces)
+    if not moving.any():
+        return w
+    matrix = (G if moving.all() else G[np.ix_(moving, moving)]).copy(order="F")
+    matrix.flat[:: len(matrix) + 1] += lam
+    rest = right - G @ w
+    _, solution, info = lapack.dposv(matrix, rest[moving], lower=1, overwrite_a=1)
+    w[moving] = solution if info == 0 else np.nan
+    return w
+
+
+def _round(
+    G: Array, c: Array, lam: float, weaker: Regularizer, scale: Array, w: Array
+) -> Array:
+    """One round of coordinate descent; each coordinate is minimized with the others fixed."""
+    w = w.copy()
+    slopes = c - G @ w - lam * w
+    for j in range(len(w)):
+        u = w.copy()
+        u[j] += slopes[j] / scale[j]
+        new = float(np.asarray(weaker.conjugate_gradient(u))[j])
+        slopes -= (new - w[j]) * G[j]
+        slopes[j] -= (new - w[j]) * lam
+        w[j] = new
+    return w
+
+
+def _objective(G: Array, c: Array, lam: float, g: Regularizer, w: Array) -> float:
+    return float(0.5 * (w @ (G @ w)) - c @ w) + lam * float(np.sum(g.value(w)))
+
+
+def _close(x: Array, y: Array) -> bool:
+    return bool(np.abs(x - y).max() <= 1e-12 * np.abs(x).max(initial=0.0))
