@@ -13,7 +13,7 @@ from quartz.data import as_storage, storage
 from quartz.losses.base import abilities
 from quartz.losses.examples import ExampleLosses
 from quartz.methods import newton
-from quartz.methods.newton import NewtonSteps, sample
+from quartz.methods.newton import NewtonSteps, sample, separable
 from quartz.methods.newton.metric import Metric
 from quartz.rounding import STEP, SUMMED, relative_error
 
@@ -66,6 +66,39 @@ def test_duals_of_a_whole_step_belong_to_its_end(loss, intercept, weighted):
     found = certify(problem, state.duals, primal="own", reached=steps.reached)
     assert found.gap < 1e-3 * plain.gap
     assert found.loss_gap == pytest.approx(estimate, rel=0.5, abs=1e-12)
+
+
+PENALTIES = [
+    regularizers.ElasticNet(0.3),
+    regularizers.ElasticNet(30.0),
+    regularizers.NonnegativeL2(),
+    regularizers.BoxL2(-0.2, 0.3),
+]
+
+
+@pytest.mark.parametrize("g", PENALTIES, ids=repr)
+@pytest.mark.parametrize("seed", range(6))
+def test_quadratic_problems_with_a_separable_penalty(g, seed):
+    """The minimizer of 1/2 w'Gw - c'w + lam g(w) is the fixed point w = grad g*((c - Gw) / lam)."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(40, 12)) @ np.diag(10.0 ** rng.uniform(-2, 1, size=12))
+    G, c, lam = rows.T @ rows / 40, rng.normal(size=12), 10.0 ** rng.uniform(-4, 0)
+    w = separable.minimizer(G, c, lam, g, np.zeros(12))
+    abar = (c - G @ w) / lam
+    gap = np.sum(g.value(w) + g.conjugate(abar) - w * abar)
+    assert 0 <= gap + 1e-9 * np.abs(w * abar).sum() <= 2e-9 * np.abs(w * abar).sum() + 1e-12
+
+
+@pytest.mark.parametrize("g", PENALTIES, ids=repr)
+@pytest.mark.parametrize("intercept", [None, "free", "penalized"])
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_other_separable_penalties(loss, g, intercept):
+    problem = make(loss, lam=1e-3, regularizer=g, intercept=intercept)
+    found = solve(problem, methods.Newton(), tol=1e-7, max_passes=200)
+    assert found.converged, found.message
+    plain = solve(problem, methods.Accelerated(), tol=1e-6, max_passes=20_000)
+    assert found.certificate.dual_value <= plain.certificate.primal_value
+    assert plain.certificate.dual_value <= found.certificate.primal_value
 
 
 def test_samples_lead_near_the_optimum():
@@ -189,7 +222,9 @@ def test_when_it_applies():
     assert not newton.applies(Problem(X, y, losses.Softmax(), 0.1))
     assert not newton.applies(Problem(X, np.sign(y - 0.5), losses.Hinge(), 0.1))
     enet = Problem(X, y.astype(float), losses.Squared(), 0.1, regularizers.ElasticNet(mu=0.1))
-    assert not newton.applies(enet)
+    assert newton.applies(enet)
+    groups = regularizers.GroupL2(np.arange(20) % 4, mu=0.1)
+    assert not newton.applies(Problem(X, y.astype(float), losses.Squared(), 0.1, groups))
 
 
 def test_never_taken_where_a_sampling_is_named(monkeypatch):

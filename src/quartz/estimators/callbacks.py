@@ -76,8 +76,8 @@ class Task:
         return Task(context, self._arguments, runs)
 
     @contextmanager
-    def run(self, k: int, fitted: Callable[[Certificate], Attributes]) -> Iterator[Callback]:
-        """A callback for run k of the solver.
+    def run(self, k: int, fitted: Callable[[Certificate], Attributes]) -> Iterator[Callback | None]:
+        """A callback for run k of the solver; None if nobody listens.
 
         `fitted` gives the attributes that the estimator would have at a certified point.
         """
@@ -87,10 +87,11 @@ class Task:
             with self.part(k, "output") as part:
                 yield part._certified(fitted)
 
-    def _certified(self, fitted: Callable[[Certificate], Attributes]) -> Callback:
+    def _certified(self, fitted: Callable[[Certificate], Attributes]) -> Callback | None:
+        if self._context is None:
+            return None
+
         def callback(state: State, certificate: Certificate) -> bool:
-            if self._context is None:
-                return False
             step = self._context.subcontext("certificate")
             step.call_on_fit_task_begin(**self._arguments)
             attributes = {"reconstruction_attributes": fitted(certificate)}

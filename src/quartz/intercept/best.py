@@ -46,6 +46,8 @@ def _best_of_one(losses: ExampleLosses, a: Array, y: Array, start: float) -> flo
             slope, size, bend = losses.shifted_slope(a, y, b)
             if abs(slope) <= FLAT * size:
                 return b
+            if losses.abilities.quadratic and bend > 0:
+                return b - slope / bend
             if abs(slope) <= min(NEARLY_FLAT * size, SHORT * bend):
                 return b - slope / bend  # the slope will be flat there: no need to look
             if not abs(slope) < 0.5 * before:

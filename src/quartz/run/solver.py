@@ -6,6 +6,7 @@ from threading import Event
 import numpy as np
 
 from quartz import checks
+from quartz.arrays import quiet
 from quartz.laws import LawError
 from quartz.methods.automatic import Automatic
 from quartz.methods.quartz import as_method
@@ -106,8 +107,7 @@ def solve(
         problem.intercept.require_no_free_columns(repr(chosen), "Use Quartz, or leave it out.")
     record, loop = Record(problem, rule, budget), None
     # A run that overflows ends as diverged.
-    quiet = np.errstate(over="ignore", invalid="ignore", divide="ignore")
-    with quiet, record.attached(), progress_bar() if progress else nullcontext() as show:
+    with quiet(), record.attached(), progress_bar() if progress else nullcontext() as show:
         try:
             record.steps = steps = chosen.steps(problem, np.random.default_rng(seed))
             begin = as_start(start, problem)

@@ -111,6 +111,7 @@ class Level:
             abar = -slope / self._lam
             parts = self._g.value(w) + self._g.conjugate(abar) - w * abar
             gap = self._lam * float(np.sum(parts))
+            gap = np.inf if np.isnan(gap) else gap  # outside the domain of g
         if self._count == len(self.w):
             return gap
         total = float(np.sum(self.slopes))

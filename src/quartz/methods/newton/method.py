@@ -44,8 +44,9 @@ def applies(problem: Problem) -> bool:
     `conjugate_curvature`.
     """
     can, penalty = problem.losses.abilities, abilities(problem.regularizer)
+    piecewise = penalty.conjugate_curvature is not None and penalty.weakened is not None
     return (
-        (penalty.quadratic or penalty.conjugate_curvature is not None)
+        (penalty.quadratic or piecewise)
         and problem.data.m == 1
         and can.smooth
         and can.curvature is not None

@@ -22,8 +22,8 @@ ROUNDING = 1e-15  # of the terms of the objective: a decrease below it says noth
 def minimizer(G: Array, c: Array, lam: float, g: Regularizer, w: Array) -> Array:
     """The w that minimizes the objective, from a start; nan if numbers overflow."""
     scale = lam + G.diagonal()
-    weaker = _weakened(g, lam / scale)
-    w, value = w.copy(), np.inf
+    weaker, nearest = _weakened(g, lam / scale), abilities(g).nearest
+    w, value = w.copy(), _objective(G, c, lam, g, w)
     before: Mask | None = None
     for _ in range(MOST_STEPS):
         u = w + (c - G @ w - lam * w) / scale
@@ -31,6 +31,8 @@ def minimizer(G: Array, c: Array, lam: float, g: Regularizer, w: Array) -> Array
         assert curvature is not None
         moving = np.asarray(curvature(u), dtype=bool)
         further = _solved(G, c - scale * (u - pieces), lam, np.asarray(pieces), moving)
+        if nearest is not None:
+            further = nearest(further)
         there = _objective(G, c, lam, g, further)
         if np.isnan(there):
             return np.full_like(w, np.nan)
@@ -38,7 +40,7 @@ def minimizer(G: Array, c: Array, lam: float, g: Regularizer, w: Array) -> Array
             if before is not None and np.array_equal(before, moving) and _close(further, w):
                 return further
             w, value, before = further, there, moving
-        elif there <= value + ROUNDING * (abs(value) + abs(float(c @ w))):
+        elif there <= value + ROUNDING * (abs(value) + abs(float(c @ w))) < np.inf:
             return w
         else:
             w = _round(G, c, lam, weaker, scale, w)
