@@ -14,7 +14,7 @@ from quartz.losses.base import abilities
 from quartz.losses.examples import ExampleLosses
 from quartz.methods import newton
 from quartz.methods.newton import NewtonSteps, sample, separable
-from quartz.methods.newton.metric import Metric
+from quartz.methods.newton.metric import Metric, by_factor, of_product
 from quartz.rounding import STEP, SUMMED, relative_error
 
 LOSSES = [loss for loss in registry.LOSSES if abilities(loss).curvature is not None]
@@ -143,11 +143,44 @@ def test_the_metric_of_a_matrix_is_its_inverse_and_others_learn_it():
     rows = rng.normal(size=(40, 8))
     H, g = rows.T @ rows, rng.normal(size=8)
     factor = np.linalg.cholesky(H)
-    np.testing.assert_allclose(Metric(factor).direction(g), -np.linalg.solve(H, g))
+    np.testing.assert_allclose(Metric(by_factor(factor)).direction(g), -np.linalg.solve(H, g))
     learner = Metric()
     for direction in np.linalg.eigh(H)[1].T:
         learner.learn(direction, H @ direction)
     np.testing.assert_allclose(learner.direction(g), -np.linalg.solve(H, g), rtol=1e-6)
+
+
+@pytest.mark.parametrize("free", [None, 0.7])
+def test_the_metric_of_classes_is_the_inverse_of_a_product(free):
+    rng = np.random.default_rng(0)
+    rows, p = rng.normal(size=(30, 4)), rng.dirichlet(np.ones(3))
+    G, B, lam = rows.T @ rows / 30, np.diag(p) - np.outer(p, p), 0.01
+    whole = np.kron(G, B) + lam * np.eye(12)
+    x = rng.normal(size=12 if free is None else 15)
+    found = of_product(G, B, lam, free)(x)
+    np.testing.assert_allclose(whole @ found[:12], x[:12], rtol=1e-9)
+    if free is not None:
+        b = x[12:] - x[12:].mean()  # B has no inverse along (1, 1, 1)
+        np.testing.assert_allclose(
+            free * B @ of_product(G, B, lam, free)(np.append(x[:12], b))[12:], b
+        )
+
+
+@pytest.mark.parametrize("intercept", [None, "free", "penalized"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n", [300, 8000])
+def test_classes_by_quasi_newton_steps(intercept, weighted, n):
+    """With 8000 examples of 12 features they begin on a sample."""
+    rng = np.random.default_rng(n)
+    X = rng.normal(size=(n, 12)) * np.geomspace(1, 0.1, 12)
+    y = (X @ rng.normal(size=(12, 4)) + rng.gumbel(size=(n, 4))).argmax(axis=1)
+    weights = rng.random(n) if weighted else None
+    problem = Problem(X, y, losses.Softmax(), 1e-4, weights=weights, intercept=intercept)
+    found = solve(problem, methods.Newton(), tol=1e-6, max_passes=300)
+    assert found.converged, found.message
+    plain = solve(problem, methods.Accelerated(), tol=1e-5, max_passes=5000)
+    assert found.certificate.dual_value <= plain.certificate.primal_value
+    assert plain.certificate.dual_value <= found.certificate.primal_value
 
 
 @pytest.mark.parametrize("loss", [losses.Logistic(), losses.SquaredHinge(), losses.Huber()])
@@ -219,7 +252,8 @@ def test_agrees_with_scikit_learn(lam):
 def test_when_it_applies():
     assert newton.applies(make(losses.Logistic()))
     X, y = make(losses.Logistic()).data.storage.matrix, np.arange(300) % 3
-    assert not newton.applies(Problem(X, y, losses.Softmax(), 0.1))
+    assert newton.applies(Problem(X, y, losses.Softmax(), 0.1))
+    assert not newton.applies(Problem(X, y, losses.SmoothedMulticlassHinge(), 0.1))
     assert not newton.applies(Problem(X, np.sign(y - 0.5), losses.Hinge(), 0.1))
     enet = Problem(X, y.astype(float), losses.Squared(), 0.1, regularizers.ElasticNet(mu=0.1))
     assert newton.applies(enet)

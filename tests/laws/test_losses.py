@@ -323,3 +323,27 @@ def test_the_best_shift_of_all_predictions(loss, n):
         expected = slopes.sum(), np.abs(slopes).sum(), weights @ loss.curvature(a + 0.5, y)
         found = ExampleLosses(loss, y, weights).shifted_slope(a, y, 0.5)
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_functions_of_several_examples_are_those_of_one():
+    rng = np.random.default_rng(0)
+    for loss in (loss for loss in registry.LOSSES if base.abilities(loss).plural):
+        a, y = 30 * rng.normal(size=(50, 4)), rng.integers(4, size=50)
+        alpha = np.array([-loss.gradient(x.copy(), k) for x, k in zip(a + 1, y, strict=True)])
+        alpha[0] += 1.0  # outside the domain
+        for function, points in (("value", a), ("gradient", a), ("conjugate", -alpha)):
+            one, several = getattr(loss, function), getattr(loss, f"{function}s")
+            expected = [one(x.copy(), k) for x, k in zip(points, y, strict=True)]
+            np.testing.assert_allclose(several(points, y), expected, rtol=1e-14, atol=1e-300)
+
+
+def test_slopes_are_gradient_and_curvature():
+    rng = np.random.default_rng(0)
+    for loss in (loss for loss in registry.LOSSES if base.abilities(loss).slopes is not None):
+        a, y = (
+            np.append(100 * rng.normal(size=50), [0.0, 800.0, -800.0]),
+            rng.choice([-1.0, 1.0], 53),
+        )
+        gradient, curvature = loss.slopes(a, y)
+        np.testing.assert_allclose(gradient, loss.gradient(a, y), rtol=1e-14)
+        np.testing.assert_allclose(curvature, loss.curvature(a, y), rtol=1e-14)

@@ -123,7 +123,7 @@ def _has_begun(error):
         if (file, name) == ("solver.py", "solve"):
             inner = [other.f_code.co_name for other in frames[k + 1 :]]
             return "steps" in variables or inner[:1] == ["steps"]
-        if (file, name) == ("base.py", "_fit") and "results" in variables:
+        if (file, name) == ("base.py", "_fit") and variables.get("results") is not None:
             return True
         if (file, name) == ("threads.py", "in_threads"):
             return "count" in variables or "threadpoolctl.py" in files[k:]

@@ -151,6 +151,10 @@ class Blocks(ABC):
         """
         return gram
 
+    def for_one_output(self) -> "Blocks":
+        """The same rows for a single output."""
+        return RowBlocks(self.storage)
+
     @abstractmethod
     def take(self, examples: IntArray) -> Self:
         """The blocks of these examples, in this order."""

@@ -32,9 +32,9 @@ def best_intercept(losses: ExampleLosses, predictions: Array, start: Floats = 0.
 
 def best_at_zero(losses: ExampleLosses) -> Floats:
     """The same where all other predictions are 0."""
-    if losses.by_label is not None:  # two examples stand for all
-        return best_intercept(losses.by_label, np.zeros(2))
-    return best_intercept(losses, np.zeros(losses.shape))
+    few = losses.by_label  # examples that stand for all
+    chosen = losses if few is None else few
+    return best_intercept(chosen, np.zeros(chosen.shape))
 
 
 def _best_of_one(losses: ExampleLosses, a: Array, y: Array, start: float) -> float:

@@ -108,6 +108,10 @@ class InterceptBlocks(Blocks):
         whole[-1, -1] = s**2 * total
         return whole
 
+    def for_one_output(self) -> Self:
+        centre = self.centre if self.centred else None
+        return type(self)(self.rows.for_one_output(), self.constant, centre)
+
     def take(self, examples: IntArray) -> Self:
         centre = self.centre if self.centred else None
         return type(self)(self.rows.take(examples), self.constant, centre)

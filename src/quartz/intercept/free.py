@@ -136,14 +136,12 @@ def _curvature_at_zero(losses: ExampleLosses) -> float | None:
     can = losses.abilities
     if not can.smooth or (can.curvature is None and not can.vector):
         return None
-    b = best_at_zero(losses)
-    if losses.by_label is not None:
-        return float(np.sum(losses.by_label.curvatures(np.full(2, b)))) / losses.n
-    predictions = np.zeros(losses.shape) + b
+    few = losses.by_label or losses  # examples that stand for all
+    predictions = np.zeros(few.shape) + best_at_zero(losses)
     if can.vector:
-        p = losses.simplex_points(-losses.gradients(predictions)).mean(axis=0)
+        p = few.simplex_points(-few.gradients(predictions)).sum(axis=0) / losses.n
         return float(np.mean(p * (1 - p)))
-    return float(np.mean(losses.curvatures(predictions)))
+    return float(np.sum(few.curvatures(predictions))) / predictions.size * few.n / losses.n
 
 
 def _check_loss(losses: ExampleLosses) -> None:

@@ -15,6 +15,11 @@ Optional
     quick_step(...)       the same, less accurate but faster; for permuted epochs
     curvature(a, y)       phi''(a) of a scalar loss, at a kink that of either side; for Newton steps
     slopes(a, y)          the pair of `gradient` and `curvature`, where they share their work
+    values, gradients, conjugates
+                          the same as `value`, `gradient`, `conjugate` of a loss with `vector`, for
+                          arrays of several examples, (n, m) and (n,): much faster by NumPy
+    mean_hessian(a, s)    for a loss with `values`, the mean of s_i times its Hessian over several
+                          examples, (m, m); for quasi-Newton steps
     transcendental        True if the formulas have exp or log, which NumPy evaluates faster on an
                           array than a compiled loop does one by one
     quadratic             True if phi'' is constant: then one Newton step solves the problem
@@ -120,6 +125,10 @@ class Abilities:
         Whether a step takes several evaluations: the numeric one, or one with a `quick_step`.
     curvature : function or None
         Called as ``curvature(loss, a, y)``.
+    mean_hessian : function or None
+        Called as ``mean_hessian(a, s)``.
+    plural : bool
+        Whether a loss with `vector` has `values`, `gradients` and `conjugates`.
     slopes : function or None
         The pair of gradient and curvature, called as ``slopes(loss, a, y)``.
     probabilities : function or None
@@ -134,12 +143,17 @@ class Abilities:
     step_iterates: bool
     curvature: Callable[[Loss, Floats, Floats], Floats] | None
     slopes: Callable[[Loss, Floats, Floats], tuple[Floats, Floats]] | None
+    mean_hessian: Callable[[Array, Array], Array] | None
+    plural: bool
     transcendental: bool
     probabilities: Callable[[Array], Array] | None
     quadratic: bool
     targets: Targets
     vector: bool
     simplex: bool
+
+
+PLURALS = ("values", "gradients", "conjugates")
 
 
 def abilities(loss: Loss) -> Abilities:
@@ -155,6 +169,8 @@ def abilities(loss: Loss) -> Abilities:
         step_iterates=step is numeric_step or hasattr(kind, "quick_step"),
         curvature=getattr(kind, "curvature", None),
         slopes=getattr(kind, "slopes", None),
+        mean_hessian=getattr(loss, "mean_hessian", None),
+        plural=vector and all(hasattr(kind, name) for name in PLURALS),
         transcendental=bool(getattr(loss, "transcendental", False)),
         probabilities=getattr(loss, "probabilities", None),
         quadratic=bool(getattr(loss, "quadratic", False)),

@@ -132,8 +132,10 @@ class ExampleLosses:
         )
 
     @quietly
-    def slopes(self, a: Array) -> tuple[Array, Array]:
-        """`gradients` and `curvatures` of a scalar loss for one output, at once."""
+    def slopes(self, a: Array) -> tuple[Array, Array | None]:
+        """`gradients`, and `curvatures` of a scalar loss that has them, at once."""
+        if self.abilities.curvature is None:
+            return self.gradients(a), None
         slopes = self.abilities.slopes
         if slopes is None:
             return self.gradients(a), self.curvatures(a)
@@ -208,25 +210,26 @@ class ExampleLosses:
     def mean_conjugate_at_zero(self) -> float:
         """The mean of s_i phi_i*(0), which is minus the infimum of the mean loss."""
         if self.by_label is not None:
-            return float(np.sum(self.by_label.conjugates(np.zeros(2)))) / self.n
+            return float(np.sum(self.by_label.conjugates(np.zeros(self.by_label.shape)))) / self.n
         return float(np.mean(self.conjugates(np.zeros(self.shape))))
 
     @cached_property
     def by_label(self) -> "ExampleLosses | None":
-        """Two examples for the labels +1 and -1, with the total weight of each.
+        """One example for each label, with the total weight of all that have it.
 
         They stand for all examples where predictions are equal. None if targets are no labels.
         """
-        if self.abilities.targets != "sign" or self.y.ndim > 1:
+        kind, weights = self.abilities.targets, self.weights
+        if kind == "real" or self.y.ndim > 1:
             return None
-        total = float(np.sum(self.weights_or_ones)) if self.weights is not None else float(self.n)
-        positive = self._positive
-        if self.weights is None:
-            of_positive = float(np.count_nonzero(positive))
+        if kind == "class":
+            outputs = self.shape[1]
+            labels, codes = np.arange(outputs), self.y
         else:
-            of_positive = float(np.sum(self.weights[positive != 0]))
-        both = np.array([of_positive, total - of_positive])
-        return ExampleLosses(self.loss, np.array([1.0, -1.0]), both, can=self.abilities)
+            labels, codes = np.array([-1.0, 1.0]), self._positive
+        totals = np.bincount(codes, weights, len(labels)).astype(np.float64)
+        shape = (len(labels), *self.shape[1:])
+        return ExampleLosses(self.loss, labels, totals, shape, self.abilities)
 
     @cached_property
     def _positive(self) -> IntArray:
@@ -373,6 +376,7 @@ class ExampleLosses:
             return found
         one = ExampleLosses(self.loss, y, self.weights, can=self.abilities)
         slopes, bends = one.slopes(a + shift)
+        assert bends is not None
         return float(slopes.sum()), float(np.abs(slopes).sum()), float(bends.sum())
 
     @quietly
@@ -398,8 +402,11 @@ class ExampleLosses:
         )
         if found is not None:
             return found
-        function = getattr(self.loss, method)
-        if self.abilities.vector:
+        function = getattr(self.loss, f"{method}s" if self.abilities.plural else method)
+        if self.abilities.plural:
+            for part in _parts(len(x), x.shape[1]):
+                out[part] = function(x[part], self.y[part])
+        elif self.abilities.vector:
             for i, pair in enumerate(zip(x, self.y, strict=True)):
                 out[i] = function(*pair)
         else:
@@ -417,7 +424,7 @@ class ExampleLosses:
         can, vector = self.abilities, self.abilities.vector
         if len(x) <= (MANY_OF_CLASSES if vector else MANY) or x.ndim > 1 + vector:
             return None
-        if can.transcendental and kernel in FORMULAS:
+        if (can.transcendental or can.plural) and kernel in FORMULAS:
             return None
         key: tuple[type | str, ...] = type(self.loss), kernel, *choice.values()
         if key in _not_compilable:
@@ -429,9 +436,10 @@ class ExampleLosses:
             return None
 
 
-def _parts(count: int) -> list[slice]:
+def _parts(count: int, outputs: int = 1) -> list[slice]:
     """Numbers of examples that NumPy evaluates at once."""
-    return [slice(start, start + TOGETHER) for start in range(0, count, TOGETHER)]
+    together = max(TOGETHER // outputs, 1)
+    return [slice(start, start + together) for start in range(0, count, together)]
 
 
 def _is_exact(end: Array) -> Mask:

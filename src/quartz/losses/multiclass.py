@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import softmax
 
 from quartz import checks
-from quartz.arrays import Array, Floats
+from quartz.arrays import Array, Floats, IntArray
 
 _TINY = 2.0**-1022  # least argument of log; it makes p log p = 0 at p = 0
 _SLACK = 1e-12  # how far from 0 rounding may put the sum of a dual variable, for each class
@@ -62,6 +62,43 @@ class Softmax(NamedTuple):
         # What rounding loses of p_y comes back as in Logistic.conjugate.
         lost = u[y] - (p[y] - 1.0)
         return _sum(p * np.log(np.maximum(p, _TINY))) + lost
+
+    def values(self, a: Array, y: IntArray) -> Array:
+        """phi of several examples."""
+        scores, rows = np.ascontiguousarray(a.T), np.arange(len(y))
+        top = scores.argmax(axis=0)
+        highest = scores[top, rows]
+        others = np.exp(scores - highest)
+        others[top, rows] = 0.0
+        return (highest - scores[y, rows]) + np.log1p(_sums(others))
+
+    def gradients(self, a: Array, y: IntArray) -> Array:
+        """p - e_y of several examples."""
+        scores, rows = np.ascontiguousarray(a.T), np.arange(len(y))
+        sizes = np.exp(scores - scores.max(axis=0))
+        own = sizes[y, rows]
+        sizes[y, rows] = 0.0
+        others = _sums(sizes.copy())
+        total = others + own
+        sizes /= total
+        sizes[y, rows] = -others / total
+        return sizes.T
+
+    def conjugates(self, u: Array, y: IntArray) -> Array:
+        """phi* of several examples."""
+        p, rows = np.array(u.T, order="C"), np.arange(len(y))
+        of_label = p[y, rows]
+        p[y, rows] += 1.0
+        outside = (p.min(axis=0) < 0.0) | (np.abs(p.sum(axis=0) - 1.0) > len(p) * _SLACK)
+        lost = of_label - (p[y, rows] - 1.0)
+        p *= np.log(np.maximum(p, _TINY))
+        return np.where(outside, np.inf, _sums(p) + lost)
+
+    def mean_hessian(self, a: Array, s: Array) -> Array:
+        """The mean of s_i (diag(p_i) - p_i p_i') over several examples."""
+        p = self.probabilities(a)
+        weighted = p * s[:, None]
+        return np.asarray(np.diag(weighted.mean(axis=0)) - p.T @ weighted / len(p))
 
     def step(self, alpha: Array, a: Array, y: int, q: float) -> Array:
         """New alpha of Option I.
@@ -231,6 +268,16 @@ def _sum(x: Array) -> float:
         size -= half
         for k in range(half):
             x[k] += x[size + k]
+    return x[0]
+
+
+def _sums(x: Array) -> Array:
+    """The sums of the columns of x, which is overwritten, by pairs as in `_sum`."""
+    size = len(x)
+    while size > 1:
+        half = size // 2
+        size -= half
+        x[:half] += x[size : size + half]
     return x[0]
 
 

@@ -52,8 +52,8 @@ class Level:
     ----------
     w, predictions : ndarray
         The point, and A_i' w.
-    slopes, bends : ndarray of shape (n,)
-        phi_i' and phi_i'' there.
+    slopes, bends : ndarray
+        phi_i' and phi_i'' there; without curvatures the latter is None.
     length, moved : float, ndarray of shape (d,)
         The last step: its length in units of its direction, and the change of w.
     visited : int
@@ -73,7 +73,7 @@ class Level:
         self._penalized = penalized
         self._count = int(np.count_nonzero(penalized))  # they come first
         self._gram = np.empty((0, 0))  # lower triangle, without lam
-        self._in_gram = np.zeros(data.n)  # S
+        self._in_gram = np.zeros(data.n if data.m == 1 else 0)  # S
         self._factor: Array | None = None
         self.visited = 0
 
@@ -114,8 +114,9 @@ class Level:
             gap = np.inf if np.isnan(gap) else gap  # outside the domain of g
         if self._count == len(self.w):
             return gap
-        total = float(np.sum(self.slopes))
-        return gap + 0.5 * total * total / (self.data.n * max(float(np.sum(self.bends)), 1e-300))
+        totals = np.atleast_1d(self.slopes.sum(axis=0))
+        bend = self.data.n / self.losses.loss.gamma if self.bends is None else np.sum(self.bends)
+        return gap + 0.5 * float(totals @ totals) / (self.data.n * max(float(bend), 1e-300))
 
     def direction(self, gradient: Array) -> Array:
         """p, from curvatures that are brought up to date; nan if numbers overflow."""
@@ -134,10 +135,9 @@ class Level:
         return self._factor
 
     def step(self, gradient: Array, direction: Array) -> Array:
-        """Move along the direction; returns the dual point that belongs to the whole step."""
+        """Move along the direction; returns the predictions of the whole step."""
         along = self.data.predictions(direction)
         self.visited += self.data.n
-        duals = -(self.slopes + self._in_gram * along)
         if self._quadratic:
             penalized = self._lam * (self._penalized * direction)
             linear, square = float(self.w @ penalized), float(direction @ penalized)
@@ -145,18 +145,32 @@ class Level:
             found = search(self.losses, self.predictions, along, linear, square, slope)
         else:
             found = backtrack(
-                self.losses, self.predictions, along, lambda t: self._penalty(self.w + t * direction)
+                self.losses,
+                self.predictions,
+                along,
+                lambda t: self._penalty(self.w + t * direction),
             )
         self.length, self.predictions, self.slopes, self.bends = found
         self.moved = self.length * direction
         self.w = self.w + self.moved
         self._way += norm(self.moved)
         self._steps += 1
-        return duals
+        return along
+
+    def newton_step(self, gradient: Array, direction: Array) -> Array:
+        """The same for a direction of the matrix; returns the dual point that belongs to it."""
+        slopes = self.slopes
+        return -(slopes + self._in_gram * self.step(gradient, direction))
 
     def objective(self) -> float:
         """P(w)."""
         return float(np.mean(self.losses.values(self.predictions))) + self._penalty(self.w)
+
+    def noise(self) -> float:
+        """What one example and one coordinate contribute to the error of a sample's minimum."""
+        gamma = self.losses.loss.gamma
+        bend = 0.5 / gamma if self.bends is None else float(np.mean(self.bends))
+        return float(np.mean(self.slopes * self.slopes)) / max(bend, 1e-300)
 
     def _penalty(self, w: Array) -> float:
         """Lam g(w)."""
@@ -183,6 +197,7 @@ class Level:
         storage, n = self.data.storage, self.data.n
         if not self._gram.size:
             self._gram = np.zeros((self.data.features, self.data.features))
+        assert self.bends is not None
         change = self.bends - self._in_gram
         changed = np.flatnonzero(np.abs(change) > CHANGE * self._in_gram)
         if not changed.size:

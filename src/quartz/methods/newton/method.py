@@ -19,7 +19,7 @@ from quartz.data import Blocks
 from quartz.losses.examples import ExampleLosses
 from quartz.methods.newton import sample
 from quartz.methods.newton.level import Level
-from quartz.methods.newton.metric import Metric
+from quartz.methods.newton.metric import Metric, by_factor, of_product
 from quartz.methods.state import State
 from quartz.methods.steps import Method, Steps
 from quartz.problem import Problem
@@ -28,11 +28,12 @@ from quartz.rounding import Predicted
 
 # On a sample: steps at most, and the decrease of P below which the next sample begins, as a share
 # of what is expected to separate its minimum from that of all rows.
-MOST_STEPS_OF_SAMPLE = 12
+MOST_STEPS_OF_SAMPLE, MOST_STEPS_ON_CLASSES = 12, 40
 SHARE_OF_ERROR = 0.1
 # Mean curvature, over the largest possible one, below which the first step takes the largest ones:
 # the matrix would be lam I nearly, as it is for the smoothed hinge at w = 0.
 FLAT = 0.05
+MOST_FEATURES_OF_CLASSES = 2000  # whose Gram matrix is formed for a metric
 DEAR = 4.0  # sweeps that a Hessian may cost; a dearer one is formed only where all else is slow
 WINDOW = 4  # quasi-Newton steps over which their rate is measured
 
@@ -41,16 +42,17 @@ def applies(problem: Problem) -> bool:
     """Whether Newton steps are possible.
 
     They need one output, a smooth loss with `curvature`, and L2 or another separable penalty with
-    `conjugate_curvature`.
+    `conjugate_curvature`. For a loss over classes with `mean_hessian` and L2 there are quasi-Newton
+    steps.
     """
     can, penalty = problem.losses.abilities, abilities(problem.regularizer)
+    if not can.smooth:
+        return False
+    if problem.data.m > 1:
+        has_matrix = problem.data.rows_alike == problem.data.m  # w is a matrix, A_i'w its product
+        return has_matrix and penalty.quadratic and can.plural and can.mean_hessian is not None
     piecewise = penalty.conjugate_curvature is not None and penalty.weakened is not None
-    return (
-        (penalty.quadratic or piecewise)
-        and problem.data.m == 1
-        and can.smooth
-        and can.curvature is not None
-    )
+    return can.curvature is not None and (penalty.quadratic or piecewise)
 
 
 @dataclass(frozen=True)
@@ -113,8 +115,10 @@ class NewtonSteps(Steps):
             if not np.isfinite(direction).all():
                 state.visited += 2 * self._problem.n  # so that a limit of passes holds
                 return np.inf
-            duals = level.step(gradient, direction)
-            if self._metric is None:
+            if self._metric is not None:
+                level.step(gradient, direction)
+            else:
+                duals = level.newton_step(gradient, direction)
                 duals = self._problem.losses.nearest_feasible(duals)
                 estimate = self._estimated(level, direction, duals)
                 if estimate <= wanted:
@@ -133,7 +137,7 @@ class NewtonSteps(Steps):
 
     def _is_slow(self, wanted: float) -> bool:
         """Whether Newton steps promise to be cheaper than more quasi-Newton steps."""
-        if len(self._gaps) <= WINDOW or not wanted > 0:
+        if len(self._gaps) <= WINDOW or not wanted > 0 or self._problem.data.m > 1:
             return False
         fall = np.log(self._gaps[-1 - WINDOW]) - np.log(self._gaps[-1])
         remaining = WINDOW * (np.log(self._gaps[-1]) - np.log(wanted)) / max(fall, 0.1)
@@ -144,8 +148,7 @@ class NewtonSteps(Steps):
         data = self._problem.data
         if data.features > costs.MOST_FEATURES:
             return np.inf
-        solves = costs.COSTS.blas_operation * data.d**3 / 3
-        return 1.5 * (costs.hessian(data) + solves) + 3 * costs.sweep(data)
+        return costs.newton(data, quadratic=False, work=costs.NEAR_SOLUTION)
 
     def refresh(self, state: State, certificate: Certificate) -> None:
         """Nothing to take over: what a step leaves was computed from scratch."""
@@ -168,41 +171,76 @@ class NewtonSteps(Steps):
         """All rows at the start, or where samples lead to if it is w = 0."""
         problem = self._problem
         level = self._level(problem.data, problem.losses)
-        dear = costs.hessian(problem.data) > DEAR * costs.sweep(problem.data)
-        dear = dear and abilities(problem.regularizer).quadratic
+        quasi = self._prefers_quasi_newton()
         if problem.intercept.penalized(state.w).any():
             points = problem.completed(state.w), problem.at_zero
             best = min(points, key=lambda point: problem.primal_at(*point))
             level.put(*(part.copy() for part in best))  # that at 0 is kept by the problem
+            if quasi:
+                self._metric = self._metric_at(level, None)
         else:
             w, last = state.w, None
-            one_step = problem.losses.abilities.quadratic and not dear
-            sizes = sample.sizes(problem.n, problem.data.features, dear)
+            one_step = problem.losses.abilities.quadratic and not quasi
+            sizes = sample.sizes(problem.n, problem.data.features, quasi)
             for size in () if one_step else sizes:
-                last = self._on_sample(w, size, state)
+                last = self._on_sample(w, size, state, quasi)
                 w = last.w
-            if dear:
-                self._metric = Metric(None if last is None else last.factor())
             level.put(w)
+            if quasi:
+                self._metric = self._metric_at(level, last)
         self.objective = level.objective()
         return level
 
-    def _on_sample(self, w: Array, size: int, state: State) -> Level:
-        """A sample, at the point where Newton steps on it lead to."""
+    def _prefers_quasi_newton(self) -> bool:
+        """Whether a Hessian of all rows is dear, or there is none."""
+        problem = self._problem
+        if problem.data.m > 1:
+            return True
+        dear = costs.hessian(problem.data) > DEAR * costs.sweep(problem.data)
+        return dear and abilities(problem.regularizer).quadratic
+
+    def _metric_at(self, level: Level, sampled: Level | None) -> Metric:
+        """The metric for quasi-Newton steps from a level, with the matrix of a sample if any.
+
+        For classes it is G (x) B, with the Gram matrix G of the rows and the mean Hessian B of the
+        losses: exact where all examples have the same probabilities, as at w = 0.
+        """
+        hessian = level.losses.abilities.mean_hessian
+        if hessian is None:
+            return Metric(None if sampled is None else by_factor(sampled.factor()))
+        rows, losses, lam = (sampled or level).data, level.losses, self._problem.lam
+        if rows.features > MOST_FEATURES_OF_CLASSES:
+            return Metric()
+        B = hessian(level.predictions, losses.weights_or_ones)
+        one, each = rows.for_one_output(), np.full(rows.n, 1 / rows.n)
+        gram = np.zeros((rows.features, rows.features))
+        rows.storage.add_gram(None, each, gram)
+        whole = one.bordered_gram(gram, rows.n * each)
+        whole = np.tril(whole) + np.tril(whole, -1).T
+        if self._penalized.all():
+            return Metric(of_product(whole, B, lam, None))
+        return Metric(of_product(whole[:-1, :-1], B, lam, float(whole[-1, -1])))
+
+    def _on_sample(self, w: Array, size: int, state: State, quasi: bool) -> Level:
+        """A sample, at the point where steps on it lead to."""
         problem = self._problem
         examples, losses = sample.draw(problem.losses, size, self._rng)
         level = self._level(problem.data.take(examples), losses)
         level.put(w)
-        for _ in range(MOST_STEPS_OF_SAMPLE):
-            gradient = level.gradient()
-            direction = level.direction(gradient)
+        classes = problem.data.m > 1
+        metric = self._metric_at(level, None) if classes else None
+        gradient = level.gradient()
+        for _ in range(MOST_STEPS_ON_CLASSES if classes else MOST_STEPS_OF_SAMPLE):
+            direction = (level if metric is None else metric).direction(gradient)
             if not np.isfinite(direction).all():
                 break
             decrease = -0.5 * float(gradient @ direction)
-            noise = float(np.mean(level.slopes**2)) / max(float(np.mean(level.bends)), 1e-300)
             level.step(gradient, direction)
-            if decrease <= SHARE_OF_ERROR * problem.data.d / size * noise:
+            if decrease <= SHARE_OF_ERROR * problem.data.d / size * level.noise():
                 break
+            before, gradient = gradient, level.gradient()
+            if metric is not None:
+                metric.learn(level.moved, gradient - before)
         state.visited += level.visited
         return level
 
@@ -213,6 +251,7 @@ class NewtonSteps(Steps):
         infinite where that is 0.
         """
         lam = self._problem.lam
+        assert level.bends is not None
         off = duals + level.slopes
         squares = off * off
         gaps = np.divide(squares, level.bends, out=np.zeros_like(off), where=level.bends > 0)

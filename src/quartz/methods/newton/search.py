@@ -18,22 +18,28 @@ def search(
     linear: float,
     square: float,
     slope_at_start: float,
-) -> tuple[float, Array, Array, Array]:
+) -> tuple[float, Array, Array, Array | None]:
     """Minimize mean_i phi_i(a_i + t u_i) + linear t + square t^2 / 2 over t, nearly.
 
-    Newton steps from t = 1, inside a bracket, until the slope is small beside that at t = 0.
-    Returns t, the predictions a + t u, and the slopes and curvatures of the losses there.
+    Newton steps from t = 1, or secants for a loss without curvatures, inside a bracket, until the
+    slope is small beside that at t = 0. Returns t, the predictions a + t u, and the slopes and
+    curvatures of the losses there.
     """
     low, high, length = 0.0, np.inf, 1.0
+    last, slope_at_last = 0.0, slope_at_start
     enough = SLOPE * abs(slope_at_start)
     for trial in range(TRIALS):
         there = predictions + length * along
         slopes, bends = losses.slopes(there)
-        slope = float(slopes @ along) / losses.n + linear + length * square
+        slope = float(np.vdot(slopes, along)) / losses.n + linear + length * square
         if not abs(slope) > enough or trial == TRIALS - 1:
             break
         low, high = (low, length) if slope > 0 else (length, high)
-        curvature = float(bends @ (along * along)) / losses.n + square
+        if bends is None:
+            curvature = (slope - slope_at_last) / (length - last)
+        else:
+            curvature = float(np.vdot(bends, along * along)) / losses.n + square
+        last, slope_at_last = length, slope
         length -= slope / max(curvature, 1e-300)
         if not low < length < high:
             length = 0.5 * (low + high) if high < np.inf else 2 * low
@@ -42,7 +48,7 @@ def search(
 
 def backtrack(
     losses: ExampleLosses, predictions: Array, along: Array, penalty: Callable[[float], float]
-) -> tuple[float, Array, Array, Array]:
+) -> tuple[float, Array, Array, Array | None]:
     """Halve t from 1 until mean_i phi_i(a_i + t u_i) + penalty(t) is not above its value at 0.
 
     Returns the same as :func:`search`. For a loss with a constant curvature t = 1 is best.

@@ -68,9 +68,7 @@ def _solved(G: Array, right: Array, lam: float, pieces: Array, moving: Mask) -> 
     return w
 
 
-def _round(
-    G: Array, c: Array, lam: float, weaker: Regularizer, scale: Array, w: Array
-) -> Array:
+def _round(G: Array, c: Array, lam: float, weaker: Regularizer, scale: Array, w: Array) -> Array:
     """One round of coordinate descent; each coordinate is minimized with the others fixed."""
     w = w.copy()
     slopes = c - G @ w - lam * w
