@@ -17,11 +17,13 @@ class Nanoseconds(NamedTuple):
 
     step: float = 40.0  # a coordinate step, without its row
     iterated_step: float = 60.0  # more for a loss whose step iterates, such as logistic
+    step_class: float = 100.0  # more for each output
     step_nonzero: float = 3.5  # each entry of a row in random order: read twice, written once
     swept_nonzero: float = 0.8  # each entry of a row in order, in a product with X or X'
     outer_product: float = 1.0  # one product of two entries in a sparse Gram matrix
     dense_entry: float = 0.28  # the same where all entries are stored
     slope: float = 6.0  # slope and curvature of a loss, and the vector operations of a line search
+    slope_of_class: float = 20.0  # the same for each class of a loss over classes
     blas_entry: float = 0.6  # each entry of rows that BLAS multiplies for a Gram matrix, besides
     blas_operation: float = 0.012  # one multiplication or addition in a dense product
 
@@ -41,13 +43,16 @@ class NewtonWork(NamedTuple):
 
 NEAR_SOLUTION = NewtonWork(hessians=1.5, sweeps=4.0)
 FROM_ZERO = NewtonWork(hessians=1.5, sweeps=6.0)  # samples of the rows come first
+QUASI_NEWTON = NewtonWork(hessians=1.0, sweeps=20.0)  # for several classes
 QUADRATIC = NewtonWork(hessians=1.0, sweeps=3.0)  # with a constant phi'' one step is enough
 
 
 def epoch(data: Blocks, iterated: bool) -> float:
     """One pass of coordinate steps in random order, in nanoseconds."""
     step = COSTS.step + COSTS.iterated_step * iterated
-    return step * data.n + COSTS.step_nonzero * data.storage.nonzeros
+    if data.m > 1:
+        step += COSTS.step_class * data.m
+    return step * data.n + COSTS.step_nonzero * data.storage.nonzeros * data.m
 
 
 def hessian(data: Blocks) -> float:
@@ -66,12 +71,16 @@ def hessian_row(data: Blocks) -> float:
 
 def sweep(data: Blocks) -> float:
     """A product with X, one with X', and the losses' slopes between them, in nanoseconds."""
-    entry = COSTS.dense_entry if data.storage.nonzeros == data.n * data.features else None
-    return data.n * COSTS.slope + 2 * (entry or COSTS.swept_nonzero) * data.storage.nonzeros
+    dense = data.storage.nonzeros == data.n * data.features
+    entry = COSTS.dense_entry if dense else COSTS.swept_nonzero
+    slope = COSTS.slope if data.m == 1 else COSTS.slope_of_class * data.m
+    return data.n * slope + 2 * entry * data.storage.nonzeros * data.m
 
 
 def newton(data: Blocks, quadratic: bool, work: NewtonWork = FROM_ZERO) -> float:
     """Newton's method to the end, in nanoseconds."""
+    if data.m > 1:
+        return QUASI_NEWTON.hessians * hessian(data) + QUASI_NEWTON.sweeps * sweep(data)
     work = QUADRATIC if quadratic else work
     system = COSTS.blas_operation * data.d**3 / 3
     return work.hessians * (hessian(data) + system) + work.sweeps * sweep(data)
