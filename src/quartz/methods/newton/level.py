@@ -31,6 +31,7 @@ from quartz.rounding import Predicted, norm
 
 CHANGE = 0.1  # relative change of a curvature below which the old one is kept
 MOST_CHANGED = 0.5  # share of changed curvatures above which BLAS forms the whole matrix anew
+NEGLIGIBLE = 1e-6  # a curvature, over the largest one
 TRIALS = 30  # of factorizations with more and more damping
 
 
@@ -165,6 +166,12 @@ class Level:
     def objective(self) -> float:
         """P(w)."""
         return float(np.mean(self.losses.values(self.predictions))) + self._penalty(self.w)
+
+    def bent_share(self) -> float:
+        """The share of the examples with a curvature, which a matrix consists of."""
+        if self.bends is None:
+            return 1.0
+        return float(np.count_nonzero(self.bends > NEGLIGIBLE * self.bends.max())) / self.data.n
 
     def noise(self) -> float:
         """What one example and one coordinate contribute to the error of a sample's minimum."""

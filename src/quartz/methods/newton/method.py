@@ -35,6 +35,7 @@ SHARE_OF_ERROR = 0.1
 FLAT = 0.05
 MOST_FEATURES_OF_CLASSES = 2000  # whose Gram matrix is formed for a metric
 DEAR = 4.0  # sweeps that a Hessian may cost; a dearer one is formed only where all else is slow
+SHORT = 0.1  # length of a quasi-Newton step that says that its matrix is a poor one
 WINDOW = 4  # quasi-Newton steps over which their rate is measured
 
 
@@ -118,9 +119,9 @@ class NewtonSteps(Steps):
             if self._metric is not None:
                 level.step(gradient, direction)
             else:
-                duals = level.newton_step(gradient, direction)
-                duals = self._problem.losses.nearest_feasible(duals)
-                estimate = self._estimated(level, direction, duals)
+                exact = level.newton_step(gradient, direction)
+                duals = self._problem.losses.nearest_feasible(exact)
+                estimate = self._estimated(level, direction, exact, duals)
                 if estimate <= wanted:
                     self._gradient = None
                     self._offer(state, duals)
@@ -137,7 +138,12 @@ class NewtonSteps(Steps):
 
     def _is_slow(self, wanted: float) -> bool:
         """Whether Newton steps promise to be cheaper than more quasi-Newton steps."""
-        if len(self._gaps) <= WINDOW or not wanted > 0 or self._problem.data.m > 1:
+        if not wanted > 0 or self._problem.data.m > 1:
+            return False
+        assert self._all is not None
+        if self._all.length < SHORT:  # the metric does not fit
+            return True
+        if len(self._gaps) <= WINDOW:
             return False
         fall = np.log(self._gaps[-1 - WINDOW]) - np.log(self._gaps[-1])
         remaining = WINDOW * (np.log(self._gaps[-1]) - np.log(wanted)) / max(fall, 0.1)
@@ -186,7 +192,7 @@ class NewtonSteps(Steps):
                 last = self._on_sample(w, size, state, quasi)
                 w = last.w
             level.put(w)
-            if quasi:
+            if quasi and self._is_dear(level.bent_share()):
                 self._metric = self._metric_at(level, last)
         self.objective = level.objective()
         return level
@@ -194,10 +200,12 @@ class NewtonSteps(Steps):
     def _prefers_quasi_newton(self) -> bool:
         """Whether a Hessian of all rows is dear, or there is none."""
         problem = self._problem
-        if problem.data.m > 1:
-            return True
-        dear = costs.hessian(problem.data) > DEAR * costs.sweep(problem.data)
-        return dear and abilities(problem.regularizer).quadratic
+        return self._is_dear() and abilities(problem.regularizer).quadratic
+
+    def _is_dear(self, share: float = 1.0) -> bool:
+        """Whether a Hessian of that share of the rows is dear; for classes there is none."""
+        data = self._problem.data
+        return data.m > 1 or share * costs.hessian(data) > DEAR * costs.sweep(data)
 
     def _metric_at(self, level: Level, sampled: Level | None) -> Metric:
         """The metric for quasi-Newton steps from a level, with the matrix of a sample if any.
@@ -244,19 +252,22 @@ class NewtonSteps(Steps):
         state.visited += level.visited
         return level
 
-    def _estimated(self, level: Level, direction: Array, duals: Array) -> float:
-        """The gap of the present point and these duals, from the losses' slopes there.
+    def _estimated(self, level: Level, direction: Array, exact: Array, duals: Array) -> float:
+        """The gap of the present point and these duals, which are `exact` moved into the domain.
 
-        A dual that is off by delta has a Fenchel-Young gap of about delta^2 / (2 phi''). It is
-        infinite where that is 0.
+        A dual that is off by delta has a Fenchel-Young gap of about delta^2 / (2 phi''); infinite
+        where that is 0. Duals that were moved change abar by at most what their norm and that of
+        the data allow.
         """
         lam = self._problem.lam
         assert level.bends is not None
         off = duals + level.slopes
-        squares = off * off
-        gaps = np.divide(squares, level.bends, out=np.zeros_like(off), where=level.bends > 0)
-        flat = (level.bends == 0) & (off != 0)
-        if flat.any():
+        if np.any((level.bends == 0) & (off != 0)):
             return np.inf
+        gaps = np.divide(off * off, level.bends, out=np.zeros_like(off), where=level.bends > 0)
         rest = (1 - level.length) * (self._penalized * direction)
-        return 0.5 * float(np.mean(gaps)) + 0.5 * lam * float(rest @ rest)
+        moved = duals - exact
+        squares = float(np.mean(moved * moved))
+        if squares:
+            squares *= float(np.mean(self._problem.data.storage.squares)) / lam
+        return 0.5 * (float(np.mean(gaps)) + lam * float(rest @ rest) + squares)

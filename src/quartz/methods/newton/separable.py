@@ -5,8 +5,9 @@
 g is piecewise quadratic: grad g* is constant on some pieces and moves with its argument on the
 others, at slope 1. Once it is known on which piece each coordinate lies, those that are constant
 stay there, and the others solve a linear system: a semismooth Newton step, or a primal-dual active
-set. A step that does not decrease the objective is replaced by a round of coordinate descent, which
-always does.
+set. A step that does not decrease the objective is shortened, where coordinates that would change
+their sign stop at 0 if g has a kink there; if that does not help either, a round of coordinate
+descent does.
 """
 
 import numpy as np
@@ -15,7 +16,8 @@ from scipy.linalg import lapack
 from quartz.arrays import Array, Mask
 from quartz.regularizers.base import Regularizer, abilities
 
-MOST_STEPS = 100
+MOST_STEPS = 200
+LENGTHS = (1.0, 0.5, 0.2, 0.05)  # of shortened steps
 ROUNDING = 1e-15  # of the terms of the objective: a decrease below it says nothing
 
 
@@ -23,14 +25,14 @@ def minimizer(G: Array, c: Array, lam: float, g: Regularizer, w: Array) -> Array
     """The w that minimizes the objective, from a start; nan if numbers overflow."""
     scale = lam + G.diagonal()
     weaker, nearest = _weakened(g, lam / scale), abilities(g).nearest
+    zeros = np.zeros_like(w)
+    has_kink = not np.any(_moves(g, zeros))
     w, value = w.copy(), _objective(G, c, lam, g, w)
     before: Mask | None = None
     for _ in range(MOST_STEPS):
         u = w + (c - G @ w - lam * w) / scale
-        pieces, curvature = weaker.conjugate_gradient(u), abilities(weaker).conjugate_curvature
-        assert curvature is not None
-        moving = np.asarray(curvature(u), dtype=bool)
-        further = _solved(G, c - scale * (u - pieces), lam, np.asarray(pieces), moving)
+        pieces, moving = np.asarray(weaker.conjugate_gradient(u)), _moves(weaker, u)
+        further = _solved(G, c - scale * (u - pieces), lam, pieces, moving)
         if nearest is not None:
             further = nearest(further)
         there = _objective(G, c, lam, g, further)
@@ -40,11 +42,21 @@ def minimizer(G: Array, c: Array, lam: float, g: Regularizer, w: Array) -> Array
             if before is not None and np.array_equal(before, moving) and _close(further, w):
                 return further
             w, value, before = further, there, moving
-        elif there <= value + ROUNDING * (abs(value) + abs(float(c @ w))) < np.inf:
+            continue
+        if there <= value + ROUNDING * (abs(value) + abs(float(c @ w))) < np.inf:
             return w
+        before = None
+        for length in LENGTHS:
+            shorter = w + length * (further - w)
+            if has_kink:
+                shorter[w * shorter < 0] = 0.0
+            there = _objective(G, c, lam, g, shorter)
+            if there < value:
+                w, value = shorter, there
+                break
         else:
             w = _round(G, c, lam, weaker, scale, w)
-            value, before = _objective(G, c, lam, g, w), None
+            value = _objective(G, c, lam, g, w)
     return w
 
 
@@ -53,6 +65,13 @@ def _weakened(g: Regularizer, t: Array) -> Regularizer:
     function = abilities(g).weakened
     assert function is not None
     return function(t)  # type: ignore[arg-type]
+
+
+def _moves(g: Regularizer, u: Array) -> Mask:
+    """Where grad g* moves with u."""
+    curvature = abilities(g).conjugate_curvature
+    assert curvature is not None
+    return np.asarray(curvature(u), dtype=bool)
 
 
 def _solved(G: Array, right: Array, lam: float, pieces: Array, moving: Mask) -> Array:
