@@ -113,6 +113,19 @@ def test_samples_lead_near_the_optimum():
     assert result.trace.passes[-1] < 7
 
 
+@pytest.mark.parametrize("loss", [losses.SmoothedHinge(), losses.Huber(0.1)], ids=repr)
+def test_a_start_without_curvature_moves(loss):
+    """At w = 0 no example is bent, and the matrix would be lam I."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 5))
+    y = np.sign(X @ rng.normal(size=5)) * (1.0 if loss.gamma == 1 else 10.0)
+    problem = Problem(X, y, loss, 1e-4)
+    assert not problem.losses.curvatures(np.zeros(500)).any()
+    result = solve(problem, methods.Newton(), tol=1e-6)
+    assert result.converged
+    assert result.trace.iterations[-1] <= 20
+
+
 def test_sizes_of_samples():
     assert sample.sizes(1000, 50, dear=False) == []
     assert sample.sizes(100_000, 10, dear=False) == [1000, 6000]
@@ -188,7 +201,7 @@ def test_classes_by_quasi_newton_steps(intercept, weighted, n):
 def test_quasi_newton_steps_where_a_matrix_is_dear(monkeypatch, loss, intercept):
     problem = make(loss, kind=np.array, intercept=intercept)
     expected = solve(problem, methods.Newton(), tol=1e-9)
-    monkeypatch.setattr(newton.method, "DEAR", 0.0)
+    monkeypatch.setattr(newton.method.NewtonSteps, "_is_dear", lambda self, share=1.0: True)
     monkeypatch.setattr(newton.method.NewtonSteps, "_is_slow", lambda self, wanted: False)
     forbidden = property(lambda self: pytest.fail("a matrix was formed"))
     monkeypatch.setattr(newton.level.Level, "factor", forbidden)

@@ -32,6 +32,7 @@ from quartz.rounding import Predicted, norm
 CHANGE = 0.1  # relative change of a curvature below which the old one is kept
 MOST_CHANGED = 0.5  # share of changed curvatures above which BLAS forms the whole matrix anew
 NEGLIGIBLE = 1e-6  # a curvature, over the largest one
+FLAT = 0.05  # mean curvature, over its bound, below which the matrix would be lam I nearly
 TRIALS = 30  # of factorizations with more and more damping
 
 
@@ -204,24 +205,33 @@ class Level:
         storage, n = self.data.storage, self.data.n
         if not self._gram.size:
             self._gram = np.zeros((self.data.features, self.data.features))
-        assert self.bends is not None
-        change = self.bends - self._in_gram
+        bends = self._bends_of_matrix()
+        change = bends - self._in_gram
         changed = np.flatnonzero(np.abs(change) > CHANGE * self._in_gram)
         if not changed.size:
             return
         self._factor = None
         if storage.gram_by_blas and changed.size > MOST_CHANGED * n:
             self._gram[:] = 0.0
-            bent = np.flatnonzero(self.bends)
+            bent = np.flatnonzero(bends)
             everyone = bent.size > MOST_CHANGED * n
-            weights = self.bends if everyone else self.bends[bent]
+            weights = bends if everyone else bends[bent]
             storage.add_gram(None if everyone else bent, weights / n, self._gram)
-            self._in_gram[:] = self.bends
+            self._in_gram[:] = bends
             self.visited += n
         else:
             storage.add_gram(changed, change[changed] / n, self._gram)
-            self._in_gram[changed] = self.bends[changed]
+            self._in_gram[changed] = bends[changed]
             self.visited += changed.size
+
+    def _bends_of_matrix(self) -> Array:
+        """The curvatures, or their bounds s_i / gamma at a start w = 0 where hardly any is bent."""
+        assert self.bends is not None
+        if self._steps == 0 and not self.w[: self._count].any():
+            bounds = self.losses.weights_or_ones / self.losses.loss.gamma
+            if np.mean(self.bends) < FLAT * np.mean(bounds):
+                return np.asarray(bounds)
+        return self.bends
 
     def _factorized(self) -> Array:
         """The Cholesky factor; rounding may ask for a little more than lam."""

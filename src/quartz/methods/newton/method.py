@@ -30,9 +30,6 @@ from quartz.rounding import Predicted
 # of what is expected to separate its minimum from that of all rows.
 MOST_STEPS_OF_SAMPLE, MOST_STEPS_ON_CLASSES = 12, 40
 SHARE_OF_ERROR = 0.1
-# Mean curvature, over the largest possible one, below which the first step takes the largest ones:
-# the matrix would be lam I nearly, as it is for the smoothed hinge at w = 0.
-FLAT = 0.05
 MOST_FEATURES_OF_CLASSES = 2000  # whose Gram matrix is formed for a metric
 DEAR = 4.0  # sweeps that a Hessian may cost; a dearer one is formed only where all else is slow
 SHORT = 0.1  # length of a quasi-Newton step that says that its matrix is a poor one
