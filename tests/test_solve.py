@@ -134,19 +134,20 @@ def test_same_seed_same_trajectory(problem):
 
 def test_a_start_near_a_known_objective_is_not_certified(problem):
     """But nothing is lost: a run without a pass, and one that was interrupted, are."""
-    found = solve(problem, tol=1e-3)
+    method = methods.Permuted()
+    found = solve(problem, method, tol=1e-3)
     start = Start(found.duals, found.w, objective=found.certificate.primal_value)
     expected = {"start": start}
-    again = solve(problem, tol=1e-8, **expected)
+    again = solve(problem, method, tol=1e-8, **expected)
     assert again.converged
     assert again.trace.passes[0] > 0
-    assert len(again.trace) < len(solve(problem, tol=1e-8, start=found).trace)
-    still = solve(problem, tol=1e-8, max_passes=0, **expected)
+    assert len(again.trace) < len(solve(problem, method, tol=1e-8, start=found).trace)
+    still = solve(problem, method, tol=1e-8, max_passes=0, **expected)
     assert still.certificate.gap == pytest.approx(found.certificate.gap)
-    assert solve(problem, tol=1e-8, start=Start(objective=0.0)).trace.passes[0] == 0
+    assert solve(problem, method, tol=1e-8, start=Start(objective=0.0)).trace.passes[0] == 0
     stop = Event()
     stop.set()
-    stopped = solve(problem, tol=1e-8, stop=stop, **expected)
+    stopped = solve(problem, method, tol=1e-8, stop=stop, **expected)
     assert stopped.status == Status.INTERRUPTED
     assert stopped.certificate.gap == pytest.approx(found.certificate.gap)
     with pytest.raises(ValueError, match="objective must"):

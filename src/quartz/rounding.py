@@ -38,6 +38,7 @@ FEW = 32  # roundings in a function of a loss or of a penalty (at most 16), and 
 SUMMED = 64  # roundings in a sum by pairs, of any length
 NEGLIGIBLE = 1000  # times the rounding of the losses themselves, about 1e-14: not worth a search
 STEP = 8  # roundings of a step: of its length, of w, of its predictions, and of both sums
+ROUGH = 1e-9  # of the dual value: a bound by Cauchy's inequality that adds less is good enough
 MARGIN = 1.001  # for the rounding of the bounds themselves
 SAFE_SQUARES = 1e-250, 1e300  # between them a sum of squares has lost nothing that counts
 
@@ -128,9 +129,15 @@ class Rounding:
         if accurate:
             terms = relative_error(data.storage.shape[0] + FEW)
             terms *= terms
+        length, size = norm(abar), norm(duals)
+        others = relative_error(FEW) * length
+        rough = terms * math.sqrt(data.mean_square_length / data.n) * size / lam
+        value = lam * length**2 + float(self._losses.loss.gamma) * size**2 / data.n
+        if lam * rough * (length + rough) <= ROUGH * value:
+            return MARGIN * (rough + others)
         # BLAS would start its threads for a product of long vectors.
-        size = float(np.einsum("i,i->", data.lengths, _norms(duals))) / (lam * data.n)
-        return MARGIN * (terms * size + relative_error(FEW) * norm(abar))
+        exact = float(np.einsum("i,i->", data.lengths, _norms(duals))) / (lam * data.n)
+        return MARGIN * (terms * exact + others)
 
     def of_conjugates(self, size: float) -> float:
         """A bound for the error of the mean conjugate, of that mean absolute value."""
@@ -182,7 +189,9 @@ class Rounding:
     @cached_property
     def _squared_lengths(self) -> float:
         """The mean of s_i ||A_i||^2."""
-        return float(np.mean(self._losses.weights_or_ones * self._data.lengths**2))
+        if self._losses.weights is None:
+            return self._data.mean_square_length
+        return float(np.mean(self._losses.weights * self._data.lengths**2))
 
 
 def of_penalty(size: float, terms: int) -> float:

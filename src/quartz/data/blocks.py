@@ -128,6 +128,17 @@ class Blocks(ABC):
         """
         return np.sqrt(self.m * self.norms) + self.underflow
 
+    @cached_property
+    def mean_square_length(self) -> float:
+        """A bound for the mean of the squares of `lengths`."""
+        if "lengths" in self.__dict__:
+            return float(np.mean(self.lengths * self.lengths))
+        return self._rough_length() ** 2
+
+    def _rough_length(self) -> float:
+        """The same as the root of a mean, without the norms of all examples if they are rows."""
+        return float(np.sqrt(np.mean(self.lengths * self.lengths)))
+
     @property
     def underflow(self) -> float:
         """A bound for the norm of entries of A_i whose squares underflow."""
@@ -240,6 +251,9 @@ class RowBlocks(Blocks):
         squares = self.storage.squares
         norms = squares if row_weights is None else self.storage.squared_multiply(row_weights)
         return norms + offsets * squares if np.any(offsets) else norms
+
+    def _rough_length(self) -> float:
+        return float(np.sqrt(self.storage.mean_square)) + self.underflow
 
     def gram_products(self, alpha: Array) -> Array:
         return self.norms * alpha

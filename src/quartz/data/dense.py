@@ -62,6 +62,13 @@ class DenseStorage(MatrixStorage):
     def squares(self) -> Array:
         return np.einsum("ij,ij->i", self.matrix, self.matrix, dtype=np.float64)
 
+    @cached_property
+    def mean_square(self) -> float:
+        X = self.matrix.reshape(-1)
+        if X.dtype != np.float64 or "squares" in self.__dict__:
+            return super().mean_square
+        return float(X @ X) / self.shape[0]
+
     def dense_rows(self, examples: IntArray | slice) -> Array:
         return self.matrix[examples].astype(np.float64, copy=False)
 

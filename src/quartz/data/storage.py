@@ -102,6 +102,11 @@ class Storage(ABC):
         """||x_i||^2 of all rows, computed once; not to be changed."""
         return self.squared_multiply(np.ones(self.shape[1]))
 
+    @cached_property
+    def mean_square(self) -> float:
+        """The mean of ||x_i||^2."""
+        return float(np.mean(self.squares))
+
     @property
     def row_terms(self) -> int:
         """The most products that are summed for an entry of X x."""
@@ -128,6 +133,9 @@ class Storage(ABC):
             everyone = np.arange(self.shape[0]) if examples is None else examples
             passes.add_outer_products(self.rows, self.parts, everyone, weights, out)
             return
+        if examples is None and not weights.strides[0]:  # one number, broadcast
+            self._add_plain_gram(float(weights[0]), out)
+            return
         together = max(GRAM_ROWS, GRAM_ENTRIES // self.shape[1])
         roots = np.sqrt(weights) if weights.min(initial=0.0) >= 0 else None
         for start in range(0, len(weights), together):
@@ -138,6 +146,12 @@ class Storage(ABC):
             else:
                 scaled = rows * roots[part, None]
                 out += scaled.T @ scaled  # for which NumPy calls BLAS's syrk
+
+    def _add_plain_gram(self, weight: float, out: Array) -> None:
+        """Add weight X'X to `out`."""
+        for start in range(0, self.shape[0], self.part_rows):
+            rows = self.dense_rows(slice(start, start + self.part_rows))
+            out += weight * (rows.T @ rows)
 
     def dense_rows(self, examples: IntArray | slice) -> Array:
         """These rows as an array of float64, which may share the memory of the data."""

@@ -85,8 +85,13 @@ class InterceptBlocks(Blocks):
     @cached_property
     def lengths(self) -> Array:
         """Those of x_i, c and s together, since x_i - c is never formed."""
-        constants = float(np.linalg.norm(self.centre)) + self.constant
-        return np.asarray(self.rows.lengths + constants)
+        return np.asarray(self.rows.lengths + self._length_of_constants())
+
+    def _rough_length(self) -> float:
+        return self.rows._rough_length() + self._length_of_constants()
+
+    def _length_of_constants(self) -> float:
+        return float(np.linalg.norm(self.centre)) + self.constant
 
     def accurate(self) -> Self:
         other = super().accurate()

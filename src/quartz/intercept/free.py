@@ -114,7 +114,9 @@ def _scaled(
 ) -> FreeBlocks:
     """Centre the rows of an L2 problem, and choose the constant s."""
     weights = losses.weights
-    spread = float(np.average(rows.storage.squares, weights=weights))
+    spread = rows.storage.mean_square
+    if weights is not None:
+        spread = float(np.average(rows.storage.squares, weights=weights))
     centre = None
     if abilities(regularizer).quadratic:  # else z is no linear function of abar
         ones = np.ones(losses.n) if weights is None else np.ascontiguousarray(weights)

@@ -27,8 +27,11 @@ def repaired(losses: ExampleLosses, alpha: Array, predictions: Array) -> Array:
         weights = np.asarray(losses.weights_or_ones)
         return grid.balanced_simplex_duals(_repaired_in_simplex(losses, alpha), losses.y, weights)
     low, high = losses.dual_bounds
-    near = np.minimum(np.maximum(alpha, low), high)
-    if np.any(np.abs(near.sum(axis=0)) > BALANCED * np.abs(near).sum(axis=0)):
+    near = losses.nearest_feasible(alpha)
+    if losses.abilities.quadratic:  # a conjugate with the curvature 1 / s_i, finite everywhere
+        shares = np.asarray(losses.weights_or_ones / np.sum(losses.weights_or_ones))
+        near = near - np.multiply.outer(shares, near.sum(axis=0))
+    elif np.any(np.abs(near.sum(axis=0)) > BALANCED * np.abs(near).sum(axis=0)):
         by_loop = losses.repaired_by_loop(near, predictions, CLOSE)
         near = _repaired(losses, near, predictions) if by_loop is None else by_loop
     if near.ndim == 1:

@@ -137,6 +137,9 @@ class ExampleLosses:
         if self.abilities.curvature is None:
             return self.gradients(a), None
         slopes = self.abilities.slopes
+        if self.abilities.quadratic and self.weights is None:
+            bend = self.curvatures(a[:1]).ravel()[0]
+            return self.gradients(a), np.broadcast_to(bend, a.shape)
         if slopes is None:
             return self.gradients(a), self.curvatures(a)
         first, second = np.empty(len(a)), np.empty(len(a))
@@ -266,6 +269,11 @@ class ExampleLosses:
 
         They are minus the gradients at predictions far away (see `FAR`).
         """
+        if self.abilities.quadratic:  # a conjugate that is finite everywhere
+            unbounded = np.full(self.shape, np.inf)
+            if self.weights is not None:
+                unbounded[self.weights == 0] = 0.0
+            return -unbounded, unbounded
         if self.abilities.targets == "sign":  # two targets are enough
             ends = [self._ends(np.array(sign)) for sign in (-1.0, 1.0)]
             chosen = [np.take(pair, self._positive) for pair in zip(*ends, strict=True)]
@@ -330,9 +338,11 @@ class ExampleLosses:
         For a scalar loss they are the nearest feasible ones, for a loss with `simplex` near ones;
         of other losses over several outputs the domain is not known.
         """
+        if self.abilities.quadratic and self.weights is None:
+            return alpha
         if not self.abilities.vector:
             low, high = self.dual_bounds
-            return np.clip(alpha, low, high)
+            return np.minimum(np.maximum(alpha, low), high)
         points = np.maximum(self.simplex_points(alpha), 0.0)
         sums = points.sum(axis=1, keepdims=True)
         weights = self.weights_or_ones[:, None]

@@ -181,8 +181,10 @@ class NewtonCandidate(Candidate):
         """Where they are likely cheaper than all that epochs would do, from w = 0."""
         problem = self._problem
         data, can = problem.data, problem.losses.abilities
-        squares = float(np.mean(data.storage.squares))
-        ill = squares >= ILL_CONDITIONED * problem.n * problem.lam * problem.loss.gamma
+        ill = (
+            data.storage.mean_square
+            >= ILL_CONDITIONED * problem.n * problem.lam * problem.loss.gamma
+        )
         passes = PASSES_ILL_CONDITIONED if ill else PASSES_WELL_CONDITIONED
         whole = costs.newton(data, can.quadratic)
         return whole < FIRST_SHARE * passes * costs.epoch(data, can.step_iterates)

@@ -203,9 +203,18 @@ class Level:
     def _update(self) -> None:
         """Bring the curvatures of the matrix up to date where they have changed."""
         storage, n = self.data.storage, self.data.n
+        bends = self._bends_of_matrix()
         if not self._gram.size:
             self._gram = np.zeros((self.data.features, self.data.features))
-        bends = self._bends_of_matrix()
+        elif self.losses.abilities.quadratic:  # all curvatures are there, once and for all
+            return
+        if self.losses.abilities.quadratic:
+            equal = not bends.strides[0]  # one number, broadcast
+            each = np.broadcast_to(bends[0] / n, n) if equal else bends / n
+            storage.add_gram(None, each, self._gram)
+            self._in_gram = bends
+            self.visited += n
+            return
         change = bends - self._in_gram
         changed = np.flatnonzero(np.abs(change) > CHANGE * self._in_gram)
         if not changed.size:

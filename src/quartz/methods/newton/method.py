@@ -266,5 +266,5 @@ class NewtonSteps(Steps):
         moved = duals - exact
         squares = float(np.mean(moved * moved))
         if squares:
-            squares *= float(np.mean(self._problem.data.storage.squares)) / lam
+            squares *= self._problem.data.storage.mean_square / lam
         return 0.5 * (float(np.mean(gaps)) + lam * float(rest @ rest) + squares)
