@@ -221,7 +221,7 @@ def test_warm_start_of_newton_steps_goes_on_from_w():
     problem = Problem(X, y, losses.Squared(), lam=1e-6)
     again = solve(problem, tol=1e-9, start=solve(problem, tol=1e-6))
     assert again.converged
-    assert again.trace.passes[-1] <= 12
+    assert again.trace.passes[-1] <= 15
 
 
 def test_a_stall_of_few_passes_is_no_reason_for_expensive_newton_steps(monkeypatch):

@@ -131,9 +131,9 @@ class Rounding:
             terms *= terms
         length, size = norm(abar), norm(duals)
         others = relative_error(FEW) * length
-        rough = terms * math.sqrt(data.mean_square_length / data.n) * size / lam
-        value = lam * length**2 + float(self._losses.loss.gamma) * size**2 / data.n
-        if lam * rough * (length + rough) <= ROUGH * value:
+        rough = terms * data.typical_length / math.sqrt(data.n) * size / lam
+        value = lam * length * length + float(self._losses.loss.gamma) * size / data.n * size
+        if lam * rough * (length + rough) <= ROUGH * value < np.inf:
             return MARGIN * (rough + others)
         # BLAS would start its threads for a product of long vectors.
         exact = float(np.einsum("i,i->", data.lengths, _norms(duals))) / (lam * data.n)
@@ -190,7 +190,7 @@ class Rounding:
     def _squared_lengths(self) -> float:
         """The mean of s_i ||A_i||^2."""
         if self._losses.weights is None:
-            return self._data.mean_square_length
+            return self._data.typical_length * self._data.typical_length
         return float(np.mean(self._losses.weights * self._data.lengths**2))
 
 

@@ -129,14 +129,8 @@ class Blocks(ABC):
         return np.sqrt(self.m * self.norms) + self.underflow
 
     @cached_property
-    def mean_square_length(self) -> float:
-        """A bound for the mean of the squares of `lengths`."""
-        if "lengths" in self.__dict__:
-            return float(np.mean(self.lengths * self.lengths))
-        return self._rough_length() ** 2
-
-    def _rough_length(self) -> float:
-        """The same as the root of a mean, without the norms of all examples if they are rows."""
+    def typical_length(self) -> float:
+        """A bound for the root of the mean square of `lengths`, if possible without these."""
         return float(np.sqrt(np.mean(self.lengths * self.lengths)))
 
     @property
@@ -252,7 +246,8 @@ class RowBlocks(Blocks):
         norms = squares if row_weights is None else self.storage.squared_multiply(row_weights)
         return norms + offsets * squares if np.any(offsets) else norms
 
-    def _rough_length(self) -> float:
+    @cached_property
+    def typical_length(self) -> float:
         return float(np.sqrt(self.storage.mean_square)) + self.underflow
 
     def gram_products(self, alpha: Array) -> Array:

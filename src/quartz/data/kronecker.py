@@ -67,7 +67,8 @@ class KroneckerBlocks(Blocks):
     def lengths(self) -> Array:
         return np.sqrt(self.norms) + self.underflow  # each output has its own part of w
 
-    def _rough_length(self) -> float:
+    @cached_property
+    def typical_length(self) -> float:
         return float(np.sqrt(self.storage.mean_square)) + self.underflow
 
     def gram_products(self, alpha: Array) -> Array:

@@ -87,8 +87,9 @@ class InterceptBlocks(Blocks):
         """Those of x_i, c and s together, since x_i - c is never formed."""
         return np.asarray(self.rows.lengths + self._length_of_constants())
 
-    def _rough_length(self) -> float:
-        return self.rows._rough_length() + self._length_of_constants()
+    @cached_property
+    def typical_length(self) -> float:
+        return self.rows.typical_length + self._length_of_constants()
 
     def _length_of_constants(self) -> float:
         return float(np.linalg.norm(self.centre)) + self.constant
