@@ -13,18 +13,23 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.timing import best_of
 from quartz import Problem, State, costs, data, losses
-from quartz.methods.newton import NewtonSteps
+from quartz.losses.examples import ExampleLosses
+from quartz.methods.newton.search import search
 from quartz.methods.permuted import PermutedEpochs
 
 N, FEATURES = 50_000, 1000  # of the sparse data; a matrix of FEATURES^2 numbers fits in a cache
 LENGTHS = (5, 20, 80)  # entries of a row, in the mean
-DENSE = (4000, 500)  # rows and columns of the dense data
+DENSE = (100_000, 20), (10_000, 300)  # rows and columns of the dense data
 UNITS = {
     "step": "a coordinate step",
     "iterated_step": "more where it iterates",
     "step_nonzero": "an entry, in random order",
     "swept_nonzero": "an entry, in order",
-    "swept_example": "an example, in a Newton step",
+    "dense_entry": "the same, all entries stored",
+    "slope": "an example, in a line search",
+    "slope_of_class": "the same, for each class",
+    "step_class": "a class, in a coordinate step",
+    "blas_entry": "an entry, in a Gram matrix",
     "outer_product": "a product of two entries",
     "blas_operation": "an operation of BLAS",
 }
@@ -71,38 +76,54 @@ def swept_nonzero():
     return sum(map(products, storages)) / sum(2 * storage.nonzeros for storage in storages)
 
 
-def swept_example():
-    """Of the first Newton steps, line searches included, without their products and Hessians."""
-    X, y = data.make_classification(N, 100, density=0.05)
-    problem, count = Problem(X, y, losses.Logistic(), lam=1 / N), int(costs.EXPECTED.steps)
+def slope():
+    """Of a line search: predictions, slopes and curvatures of the logistic loss, two products."""
+    rng = np.random.default_rng(0)
+    a, along, y = rng.normal(size=N), 0.1 * rng.normal(size=N), rng.choice([-1.0, 1.0], size=N)
+    every = ExampleLosses(losses.Logistic(), y)
+    return best_of(lambda: search(every, a, along, 0.0, 0.0, np.inf), 15) / N
 
-    def run():
-        newton, state = NewtonSteps(problem, np.random.default_rng(0)), State.start(problem)
-        for _ in range(count):
-            newton.advance(state, 0.0, 0.0)
-        return state.visited / N - 2 * count  # whole Hessians
 
-    hessians, storage = run(), problem.data.storage
-    rest = best_of(run) - hessians * gram(storage) - count * products(storage)
-    return rest / (count * N)
+def slope_of_class():
+    rng, classes = np.random.default_rng(0), 5
+    a, y = rng.normal(size=(N, classes)), rng.integers(classes, size=N)
+    every = ExampleLosses(losses.Softmax(), y, None, a.shape)
+    along = 0.1 * rng.normal(size=a.shape)
+    return best_of(lambda: search(every, a, along, 0.0, 0.0, np.inf), 15) / (N * classes)
+
+
+def step_class():
+    """Of an epoch with five classes, what comes with each class."""
+    classes = 5
+    X, _ = data.make_classification(N // 5, FEATURES, density=5 / FEATURES)
+    y = np.random.default_rng(0).integers(classes, size=N // 5)
+    problem = Problem(X, y, losses.Softmax(), lam=5 / N)
+    nonzeros = costs.COSTS.step_nonzero * 1e-9 * problem.data.storage.nonzeros * classes
+    rest = best_of(full_epoch(problem), 5) - nonzeros
+    return (rest / problem.n - costs.COSTS.step * 1e-9) / classes
 
 
 def gram(storage):
     """Seconds of a weighted Gram matrix of all rows."""
     n, d = storage.shape
-    everyone, weights, out = np.arange(n), np.ones(n), np.zeros((d, d))
-    return best_of(lambda: storage.add_gram(everyone, weights, out))
+    weights, out = np.random.default_rng(0).random(n), np.zeros((d, d))
+    return best_of(lambda: storage.add_gram(None, weights, out))
 
 
 def measured():
     """Seconds, by the names of the constants."""
     found = dict(zip(("step", "iterated_step", "step_nonzero"), steps(), strict=True))
-    found |= {"swept_nonzero": swept_nonzero(), "swept_example": swept_example()}
+    found |= {"swept_nonzero": swept_nonzero(), "slope": slope()}
+    found |= {"slope_of_class": slope_of_class(), "step_class": step_class()}
     rows = sparse(40, losses.Logistic()).data.storage
     pairs = np.sum(np.square(rows.row_lengths(), dtype=float)) / 2
-    dense = data.as_storage(np.random.default_rng(0).normal(size=DENSE))
-    operations = 2 * DENSE[0] * DENSE[1] ** 2
-    return found | {"outer_product": gram(rows) / pairs, "blas_operation": gram(dense) / operations}
+    found |= {"outer_product": gram(rows) / pairs}
+    # Two matrices tell what an entry and what an operation costs in a Gram matrix of BLAS.
+    narrow, wide = (data.as_storage(np.random.default_rng(0).normal(size=size)) for size in DENSE)
+    found |= {"dense_entry": products(narrow) / (2 * narrow.nonzeros)}
+    equations = [[s.nonzeros, 2 * s.nonzeros * s.shape[1]] for s in (narrow, wide)]
+    entry, operation = np.linalg.solve(equations, [gram(narrow), gram(wide)])
+    return found | {"blas_entry": entry, "blas_operation": operation}
 
 
 def main():
@@ -111,7 +132,8 @@ def main():
     print(f"{'constant':16}{'nanoseconds for':32}{'in the library':>16}{'measured here':>16}")
     for name, constant in costs.COSTS._asdict().items():
         print(f"{name:16}{UNITS[name]:32}{constant:16g}{1e9 * found[name]:16.3g}")
-    print(f"Not refitted: ROOTS = {costs.ROOTS:g} and {costs.EXPECTED}.")
+    works = costs.NEAR_SOLUTION, costs.FROM_ZERO, costs.QUASI_NEWTON, costs.QUADRATIC
+    print(f"Not refitted: ROOTS = {costs.ROOTS:g} and {works}.")
 
 
 if __name__ == "__main__":

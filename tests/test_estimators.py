@@ -518,3 +518,28 @@ def test_sparse_coefficients_are_exported(several):
     np.testing.assert_array_equal(
         classifier.to_sklearn().predict(iris()[0]), classifier.predict(iris()[0])
     )
+
+
+SMALL_FITS = """
+import sys
+from sklearn.datasets import load_diabetes, load_digits
+from quartz import QuartzClassifier, QuartzRegressor
+
+X, y = load_digits(return_X_y=True)
+for loss in ("log_loss", "squared_hinge", "smoothed_hinge"):
+    assert QuartzClassifier(loss, alpha=1e-3).fit(X / 16, y > 4).converged_
+assert QuartzClassifier("multinomial", alpha=1e-3).fit(X / 16, y).converged_
+X, y = load_diabetes(return_X_y=True)
+for options in ({}, {"penalty": "elasticnet"}, {"penalty": "nonnegative"}, {"loss": "huber"}):
+    assert QuartzRegressor(alpha=1e-3, **options).fit(X, y / 100).converged_
+print("numba" in sys.modules)
+"""
+
+
+def test_small_dense_problems_need_no_numba():
+    import subprocess
+    import sys
+
+    command = [sys.executable, "-W", "error", "-c", SMALL_FITS]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "False"
