@@ -189,8 +189,11 @@ class Level:
         k = self._count
         if k == len(c):
             return minimizer(H, c, self._lam, self._g, self.w)
-        shares = np.linalg.solve(H[k:, k:], H[k:, :k])
-        constants = np.linalg.solve(H[k:, k:], c[k:])
+        try:
+            eliminated = np.linalg.solve(H[k:, k:], np.column_stack([H[k:, :k], c[k:]]))
+        except np.linalg.LinAlgError:  # curvatures that underflow
+            return np.full_like(c, np.nan)
+        shares, constants = eliminated[:, :k], eliminated[:, k]
         w = minimizer(
             H[:k, :k] - H[:k, k:] @ shares,
             c[:k] - H[:k, k:] @ constants,
@@ -234,9 +237,10 @@ class Level:
             self.visited += changed.size
 
     def _bends_of_matrix(self) -> Array:
-        """The curvatures, or their bounds s_i / gamma at a start w = 0 where hardly any is bent."""
+        """The curvatures, or their bounds s_i / gamma if none is bent, or hardly any at w = 0."""
         assert self.bends is not None
-        if self._steps == 0 and not self.w[: self._count].any():
+        at_start = self._steps == 0 and not self.w[: self._count].any()
+        if at_start or not self.bends.any():
             bounds = self.losses.weights_or_ones / self.losses.loss.gamma
             if np.mean(self.bends) < FLAT * np.mean(bounds):
                 return np.asarray(bounds)
