@@ -334,7 +334,10 @@ def test_functions_of_several_examples_are_those_of_one():
         for function, points in (("value", a), ("gradient", a), ("conjugate", -alpha)):
             one, several = getattr(loss, function), getattr(loss, f"{function}s")
             expected = [one(x.copy(), k) for x, k in zip(points, y, strict=True)]
+            before = points.copy()
             np.testing.assert_allclose(several(points, y), expected, rtol=1e-14, atol=1e-300)
+            several(points[:1], y[:1])
+            np.testing.assert_array_equal(points, before)
 
 
 def test_slopes_are_gradient_and_curvature():

@@ -65,32 +65,37 @@ class Softmax(NamedTuple):
 
     def values(self, a: Array, y: IntArray) -> Array:
         """phi of several examples."""
-        scores, rows = np.ascontiguousarray(a.T), np.arange(len(y))
-        top = scores.argmax(axis=0)
-        highest = scores[top, rows]
-        others = np.exp(scores - highest)
-        others[top, rows] = 0.0
-        return (highest - scores[y, rows]) + np.log1p(_sums(others))
+        scores = np.array(a.T, order="C")  # a copy, which is overwritten
+        highest = scores.max(axis=0)
+        own = scores.ravel()[_positions(y)]
+        top = _positions(scores.argmax(axis=0))
+        scores -= highest
+        others = np.exp(scores, out=scores)
+        others.ravel()[top] = 0.0
+        return (highest - own) + np.log1p(_sums(others))
 
     def gradients(self, a: Array, y: IntArray) -> Array:
         """p - e_y of several examples."""
-        scores, rows = np.ascontiguousarray(a.T), np.arange(len(y))
-        sizes = np.exp(scores - scores.max(axis=0))
-        own = sizes[y, rows]
-        sizes[y, rows] = 0.0
+        scores = np.ascontiguousarray(a.T)
+        scores = scores - scores.max(axis=0)
+        sizes = np.exp(scores, out=scores)
+        flat, labels = sizes.ravel(), _positions(y)
+        own = flat[labels]
+        flat[labels] = 0.0
         others = _sums(sizes.copy())
         total = others + own
         sizes /= total
-        sizes[y, rows] = -others / total
+        flat[labels] = -others / total
         return sizes.T
 
     def conjugates(self, u: Array, y: IntArray) -> Array:
         """phi* of several examples."""
-        p, rows = np.array(u.T, order="C"), np.arange(len(y))
-        of_label = p[y, rows]
-        p[y, rows] += 1.0
+        p = np.array(u.T, order="C")
+        flat, labels = p.ravel(), _positions(y)
+        of_label = flat[labels]
+        flat[labels] += 1.0
         outside = (p.min(axis=0) < 0.0) | (np.abs(p.sum(axis=0) - 1.0) > len(p) * _SLACK)
-        lost = of_label - (p[y, rows] - 1.0)
+        lost = of_label - (flat[labels] - 1.0)
         p *= np.log(np.maximum(p, _TINY))
         return np.where(outside, np.inf, _sums(p) + lost)
 
@@ -269,6 +274,11 @@ def _sum(x: Array) -> float:
         for k in range(half):
             x[k] += x[size + k]
     return x[0]
+
+
+def _positions(classes: IntArray) -> IntArray:
+    """Where the class of each example is, in an array with a row for each class, flattened."""
+    return np.asarray(classes * len(classes) + np.arange(len(classes)))
 
 
 def _sums(x: Array) -> Array:
