@@ -12,6 +12,7 @@ from fuzz.case import Case, feasible_duals
 from quartz import Certificate, Problem, Result, certify
 
 SLACK = Fraction(1, 10**300)  # underflow is not promised
+MOST = 2**1023  # which a float can be
 ROUNDING = 1e-10  # relative errors below it look like rounding, for the reader of a report
 
 
@@ -117,7 +118,8 @@ def _at_most(
     size = max(abs(truth), abs(Fraction(claimed)), exact.loss_at_zero(objective))
     share = float(excess / size)
     looks = "by rounding" if share < ROUNDING else "FAR"
-    return [Violation(f"{law} ({looks})", f"off by {share:.3g} of {float(size):.17g}")]
+    shown = f"{float(size):.17g}" if size < MOST else "more than a float"
+    return [Violation(f"{law} ({looks})", f"off by {share:.3g} of {shown}")]
 
 
 def _check_finite_ends(case: Case, result: Result) -> list[Violation]:

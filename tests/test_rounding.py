@@ -293,6 +293,8 @@ def test_unbounded_slopes_are_infinite():
     assert steepest.tolist() == [np.inf, np.inf, 0.0]
     flat = losses.SquaredHinge(gamma=1e6)  # its slope at 1e30 is 1e24
     assert np.isinf(Problem(np.eye(3), np.sign(y), flat, 1.0).losses.steepest).all()
+    steep = losses.SquaredHinge(gamma=1e-3)  # its slope at 1e30 is 1e33
+    assert np.isinf(Problem(np.eye(3), np.sign(y), steep, 1.0).losses.steepest).all()
     bounded = Problem(np.eye(3), y, losses.Huber(), 1.0, weights=weights)
     np.testing.assert_array_equal(bounded.losses.steepest, bounded.weights)
 

@@ -328,7 +328,9 @@ class ExampleLosses:
             return np.full(self.n, np.inf)
         far, nearer = self._ends(self.y), self._ends(self.y, 1 / 16)
         bounded = (far[0] == nearer[0]) & (far[1] == nearer[1])
-        ends = np.where(bounded, np.maximum(*map(np.abs, far)), np.inf)
+        largest = np.maximum(*map(np.abs, far))
+        bounded &= largest < FAR[0]  # where ends are cut off
+        ends = np.where(bounded, largest, np.inf)
         ends = _weighted(ends, self.weights).reshape(self.n, -1)
         return np.asarray(ends.sum(axis=1))
 
