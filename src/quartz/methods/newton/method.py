@@ -222,6 +222,8 @@ class NewtonSteps(Steps):
         rows.storage.add_gram(None, each, gram)
         whole = one.bordered_gram(gram, rows.n * each)
         whole = np.tril(whole) + np.tril(whole, -1).T
+        if not (np.isfinite(whole).all() and np.isfinite(B).all()):
+            return Metric()
         if self._penalized.all():
             return Metric(of_product(whole, B, lam, None))
         return Metric(of_product(whole[:-1, :-1], B, lam, float(whole[-1, -1])))
