@@ -227,6 +227,19 @@ def test_predictions_that_were_reached_by_steps_are_within_their_bound():
     assert reached.way >= np.linalg.norm(reached.w)
 
 
+def test_predictions_that_were_reached_are_not_exact_though_only_the_intercept_is_left():
+    """Found by the fuzz harness: P = 0 was claimed where it is 6e-31."""
+    X, y = np.array([[-0.62, 0.17, 1.22, 0.89, -0.95]]), np.array([-3.282157222248185])
+    problem = Problem(X, y, losses.Huber(gamma=0.169), lam=0.003, intercept="free")
+    result = solve(problem, methods.Newton(), tol=1e-6)
+    coef, b = result.coef, Fraction(float(result.intercept))
+    exact = sum(Fraction(x) * Fraction(w) for x, w in zip(X[0], coef, strict=True)) + b
+    residual = exact - Fraction(y[0])
+    penalty = Fraction(0.003) / 2 * sum(Fraction(w) ** 2 for w in coef)
+    truth = residual**2 / (2 * Fraction(0.169)) + penalty
+    assert truth <= Fraction(result.certificate.primal_value)
+
+
 @pytest.mark.parametrize("density", [0.1, 0.9])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_gram_of_both_ways(density, dtype, monkeypatch):

@@ -112,7 +112,7 @@ class Rounding:
         length, steps = (norm(w), 0) if reached is None else (reached.way, reached.steps)
         terms = relative_error(self._data.storage.row_terms + SUMMED + STEP * steps)
         others = relative_error(SUMMED + FEW) * size
-        if constant and not self._losses.abilities.vector:
+        if constant and reached is None and not self._losses.abilities.vector:
             moved = 0.0  # a scalar loss has a relative accuracy, and predictions were not summed
         elif accurate:
             sizes = _norms(predictions) + 2 * norm(np.asarray(shift))
