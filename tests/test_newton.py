@@ -229,14 +229,27 @@ def test_predictions_that_were_reached_by_steps_are_within_their_bound():
 
 def test_predictions_that_were_reached_are_not_exact_though_only_the_intercept_is_left():
     """Found by the fuzz harness: P = 0 was claimed where it is 6e-31."""
-    X, y = np.array([[-0.62, 0.17, 1.22, 0.89, -0.95]]), np.array([-3.282157222248185])
-    problem = Problem(X, y, losses.Huber(gamma=0.169), lam=0.003, intercept="free")
-    result = solve(problem, methods.Newton(), tol=1e-6)
-    coef, b = result.coef, Fraction(float(result.intercept))
-    exact = sum(Fraction(x) * Fraction(w) for x, w in zip(X[0], coef, strict=True)) + b
-    residual = exact - Fraction(y[0])
-    penalty = Fraction(0.003) / 2 * sum(Fraction(w) ** 2 for w in coef)
-    truth = residual**2 / (2 * Fraction(0.169)) + penalty
+    X = np.zeros((1, 35), dtype=np.float32)
+    X[0, [0, 2, 6, 9, 14]] = [
+        -0.6223165392875671,
+        0.1683945506811142,
+        1.221252679824829,
+        0.8943445682525635,
+        -0.9540917277336121,
+    ]
+    X[0, [16, 17, 21, 34]] = [
+        0.0747530609369278,
+        -0.02123132534325123,
+        1.7859516143798828,
+        0.837942898273468,
+    ]
+    y, gamma, lam = np.array([-3.282157222248185]), 0.16899697682082543, 0.003352527136248071
+    problem = Problem(sp.csr_array(X), y, losses.Huber(gamma), lam, intercept="free")
+    result = solve(problem, tol=9e-7, max_passes=100)
+    pairs = zip(X[0].astype(float), result.coef, strict=True)
+    exact = sum(Fraction(x) * Fraction(w) for x, w in pairs) + Fraction(float(result.intercept))
+    penalty = Fraction(lam) / 2 * sum(Fraction(w) ** 2 for w in result.coef)
+    truth = (exact - Fraction(y[0])) ** 2 / (2 * Fraction(gamma)) + penalty
     assert truth <= Fraction(result.certificate.primal_value)
 
 
