@@ -126,6 +126,23 @@ def test_a_start_without_curvature_moves(loss):
     assert result.trace.iterations[-1] <= 20
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_steps_that_must_be_very_short_are_found(seed):
+    """Where nearly nothing is bent and lam is small, a step may be 1e9 times too long."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(3, 4)), 5 * rng.normal(size=3)
+    assert solve(Problem(X, y, losses.Huber(0.9), lam=1e-9), methods.Newton()).converged
+
+
+@pytest.mark.parametrize("limits", [{"max_passes": 1}, {"max_seconds": 1e-9}])
+def test_limits_return_at_worst_zero(limits):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 3))
+    y = np.where(X[:, 0] + rng.normal(size=50) > 0, 1.0, -1.0)
+    problem = Problem(X, y, losses.Logistic(), lam=1e-3, intercept="free")
+    assert solve(problem, **limits).certificate.relative_gap <= 1
+
+
 def test_sizes_of_samples():
     assert sample.sizes(1000, 50, dear=False) == []
     assert sample.sizes(100_000, 10, dear=False) == [1000, 6000]

@@ -30,7 +30,8 @@ TRIAL = 20.0  # window for acceleration, and the passes after which it must look
 # When a change pays
 NOT_WORTH_A_CHANGE = 6.0  # remaining passes up to which nothing is changed
 TOO_MANY, TOO_MANY_NOT_SMOOTH = 60.0, 200.0  # remaining passes after a trial: not promising
-MOST_NEWTON_STEPS = 60  # steps after which Newton's method is given up
+# Steps after which Newton's method is given up, in all and while no estimate is half the least one
+MOST_NEWTON_STEPS, MOST_NEWTON_STEPS_OF_A_STALL = 60, 15
 # What to begin with
 ILL_CONDITIONED = 4.0  # v_i / (gamma_i n lam) of half the examples, where plain epochs are slow
 PASSES_WELL_CONDITIONED, PASSES_ILL_CONDITIONED = 5.0, 15.0  # that epochs are expected to take
@@ -166,6 +167,7 @@ class NewtonCandidate(Candidate):
     def __init__(self, problem: Problem, plain: PlainCandidate, rng: np.random.Generator) -> None:
         self._problem, self._rng = problem, rng
         self._first_iteration = 0
+        self._least, self._steps_then = np.inf, 0  # the least estimate, and the step that found it
 
     def applies(self) -> bool:
         features = self._problem.data.features
@@ -201,10 +203,14 @@ class NewtonCandidate(Candidate):
             state.w = self._problem.conjugate_point(state.abar).copy()
         self.steps = NewtonSteps(self._problem, self._rng)
         self._first_iteration = state.iteration
+        self._least, self._steps_then = np.inf, 0
 
     def decide(self, choice: Choice, state: State, now: Situation) -> None:
         steps = state.iteration - self._first_iteration
-        if now.estimate == np.inf or steps > MOST_NEWTON_STEPS:
+        if not now.estimate > 0.5 * self._least:
+            self._least, self._steps_then = now.estimate, steps
+        stalls = steps - self._steps_then > MOST_NEWTON_STEPS_OF_A_STALL
+        if now.estimate == np.inf or steps > MOST_NEWTON_STEPS or stalls:
             choice.drop(self)
             state.abar[:] = self._problem.abar(state.duals)
             choice.turn_to(choice.plain, state, now.passes)

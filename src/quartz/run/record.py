@@ -53,6 +53,15 @@ class Record:
             state = State.start(self._problem)
             self.add(state, certify(self._problem, state.duals, state.w))
 
+    def at_worst_zero(self) -> None:
+        """Take w = 0 if it is better than what was certified, and the start was not certified."""
+        if self.best is None or not self.trace.passes or not self.trace.passes[0]:
+            return
+        state = State.start(self._problem)
+        zero = certify(self._problem, state.duals, state.w)
+        if zero.gap < self.best.gap:
+            self.best = zero
+
     def result(self, status: Status) -> Result:
         """The result with the best certificate, of which there must be one."""
         best, steps = self.best, self.steps

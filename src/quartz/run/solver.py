@@ -131,4 +131,6 @@ def solve(
             if is_raised(on_interrupt):
                 raise
         record.certify_something()
+        if status is not Status.CONVERGED:
+            record.at_worst_zero()
         return record.result(status)

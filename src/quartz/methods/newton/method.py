@@ -217,10 +217,9 @@ class NewtonSteps(Steps):
         if rows.features > MOST_FEATURES_OF_CLASSES:
             return Metric()
         B = hessian(level.predictions, losses.weights_or_ones)
-        one, each = rows.for_one_output(), np.full(rows.n, 1 / rows.n)
         gram = np.zeros((rows.features, rows.features))
-        rows.storage.add_gram(None, each, gram)
-        whole = one.bordered_gram(gram, rows.n * each)
+        rows.storage.add_gram(None, np.broadcast_to(1 / rows.n, rows.n), gram)
+        whole = rows.for_one_output().bordered_gram(gram, np.ones(rows.n))
         whole = np.tril(whole) + np.tril(whole, -1).T
         if not (np.isfinite(whole).all() and np.isfinite(B).all()):
             return Metric()

@@ -8,7 +8,8 @@ from quartz.arrays import Array
 from quartz.losses.examples import ExampleLosses
 
 SLOPE = 0.1  # of P along the direction, as a share of that at its start: close to the minimum
-TRIALS = 30  # of step lengths
+TRIALS = 40  # of step lengths
+SHRINKAGE = 0.05  # of a length beyond which no shorter one is known to be too short
 
 
 def search(
@@ -28,13 +29,16 @@ def search(
     low, high, length = 0.0, np.inf, 1.0
     last, slope_at_last = 0.0, slope_at_start
     enough = SLOPE * abs(slope_at_start)
-    for trial in range(TRIALS):
+    for trial in range(TRIALS + 1):
         there = predictions + length * along
         slopes, bends = losses.slopes(there)
         slope = float(np.vdot(slopes, along)) / losses.n + linear + length * square
-        if not abs(slope) > enough or trial == TRIALS - 1:
+        if not abs(slope) > enough or length == last or trial == TRIALS:
             break
         low, high = (low, length) if slope > 0 else (length, high)
+        if trial == TRIALS - 1:
+            length = low  # where the slope is negative, or nowhere
+            continue
         if bends is None:
             curvature = (slope - slope_at_last) / (length - last)
         else:
@@ -42,8 +46,15 @@ def search(
         last, slope_at_last = length, slope
         length -= slope / max(curvature, 1e-300)
         if not low < length < high:
-            length = 0.5 * (low + high) if high < np.inf else 2 * low
+            length = _between(low, high)
     return length, there, slopes, bends
+
+
+def _between(low: float, high: float) -> float:
+    """A step length inside a bracket, whose ends may be 0 or infinite."""
+    if high == np.inf:
+        return 2 * low
+    return 0.5 * (low + high) if low > 0 else SHRINKAGE * high
 
 
 def backtrack(
@@ -61,5 +72,7 @@ def backtrack(
             if there <= start:
                 break
             length *= 0.5
+        else:
+            length = 0.0
     there_predictions = predictions + length * along
     return length, there_predictions, *losses.slopes(there_predictions)
