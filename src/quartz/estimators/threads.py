@@ -64,35 +64,54 @@ def in_threads(
     shown : bool
         Whether to show a progress bar that counts tasks.
     """
-    jobs, config = min(threads(n_jobs), len(tasks)), get_config()
-    with deferred_interrupts(stop.set) as presses:
-        with _one_blas_thread(), counting_bar(shown, len(tasks)) as count:
-
-            def run(task: Callable[[], T]) -> T:
-                with config_context(**config):  # scikit-learn's configuration is local to a thread
-                    result = task()
-                count()
-                return result
-
-            with ThreadPoolExecutor(jobs) as pool:
-                futures: list[Future[T]] = []
-                try:
-                    futures.extend(pool.submit(run, task) for task in tasks)
-                    _wait(futures)
-                except KeyboardInterrupt:  # by a handler of the user
-                    stop.set()
-                    presses.append(SIGINT)
-                    if len(futures) < len(tasks):
-                        raise
-                except BaseException:
-                    stop.set()  # the other runs need not go on
-                    raise
-                results = [future.result() for future in futures]
-        if len(presses) > 1 or (presses and is_raised("return")):
-            interrupt = KeyboardInterrupt()
-            interrupt.results = results  # type: ignore[attr-defined]
-            raise interrupt
+    results: list[T] | None = None
+    try:
+        with deferred_interrupts(stop.set) as presses:
+            results = _results(tasks, min(threads(n_jobs), len(tasks)), stop, shown, presses)
+            if len(presses) > 1 or (presses and is_raised("return")):
+                raise _interrupt(results)
+    except KeyboardInterrupt as interrupt:
+        if results is None or hasattr(interrupt, "results"):
+            raise
+        if is_raised("return"):  # it came just when interruptions were no longer kept for later
+            raise _interrupt(results) from None
     return results
+
+
+def _interrupt(results: list[T]) -> KeyboardInterrupt:
+    """What a second Ctrl-C raises."""
+    interrupt = KeyboardInterrupt()
+    interrupt.results = results  # type: ignore[attr-defined]
+    return interrupt
+
+
+def _results(
+    tasks: Sequence[Callable[[], T]], jobs: int, stop: Event, shown: bool, presses: list[int]
+) -> list[T]:
+    """Run the tasks, while interruptions are kept in `presses`."""
+    config = get_config()
+    with _one_blas_thread(), counting_bar(shown, len(tasks)) as count:
+
+        def run(task: Callable[[], T]) -> T:
+            with config_context(**config):  # scikit-learn's configuration is local to a thread
+                result = task()
+            count()
+            return result
+
+        with ThreadPoolExecutor(jobs) as pool:
+            futures: list[Future[T]] = []
+            try:
+                futures.extend(pool.submit(run, task) for task in tasks)
+                _wait(futures)
+            except KeyboardInterrupt:  # by a handler of the user
+                stop.set()
+                presses.append(SIGINT)
+                if len(futures) < len(tasks):
+                    raise
+            except BaseException:
+                stop.set()  # the other runs need not go on
+                raise
+            return [future.result() for future in futures]
 
 
 def _wait(futures: Sequence[Future[T]]) -> None:

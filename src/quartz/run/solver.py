@@ -131,6 +131,6 @@ def solve(
             if is_raised(on_interrupt):
                 raise
         record.certify_something()
-        if status is not Status.CONVERGED:
+        if status not in (Status.CONVERGED, Status.ROUNDING):  # which belong to their pair
             record.at_worst_zero()
         return record.result(status)
