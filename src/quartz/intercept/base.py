@@ -88,12 +88,6 @@ class Intercept:
         """The point with the best free coordinates, without its predictions."""
         return w
 
-    def settled(
-        self, losses: ExampleLosses, w: Array, predictions: Array
-    ) -> tuple[Array, Array] | None:
-        """The same where the predictions are known; None if nothing is free."""
-        return None
-
     # Duals
 
     def allows(self, alpha: Array) -> bool:

@@ -81,12 +81,6 @@ class FreeIntercept(Intercept):
     def with_best(self, losses: ExampleLosses, w: Array) -> Array:
         return self.completed(losses, w)[0]
 
-    def settled(
-        self, losses: ExampleLosses, w: Array, predictions: Array
-    ) -> tuple[Array, Array] | None:
-        m, change = self.data.m, best_intercept(losses, predictions)
-        return np.append(w[:-m], w[-m:] + change / self.data.constant), predictions + change
-
     def allows(self, alpha: Array) -> bool:
         return sums_to_zero(alpha)
 

@@ -186,7 +186,7 @@ class NewtonSteps(Steps):
             one_step = problem.losses.abilities.quadratic and not quasi
             sizes = sample.sizes(problem.n, problem.data.features, quasi)
             for size in () if one_step else sizes:
-                last = self._on_sample(w, size, state, quasi)
+                last = self._on_sample(w, size, state)
                 w = last.w
             level.put(w)
             if quasi and self._is_dear(level.bent_share()):
@@ -227,7 +227,7 @@ class NewtonSteps(Steps):
             return Metric(of_product(whole, B, lam, None))
         return Metric(of_product(whole[:-1, :-1], B, lam, float(whole[-1, -1])))
 
-    def _on_sample(self, w: Array, size: int, state: State, quasi: bool) -> Level:
+    def _on_sample(self, w: Array, size: int, state: State) -> Level:
         """A sample, at the point where steps on it lead to."""
         problem = self._problem
         examples, losses = sample.draw(problem.losses, size, self._rng)
