@@ -40,7 +40,7 @@ def with_entry(value, sparse):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: problem(with_entry(np.nan, True)), r"X\[2, 1\] is nan.*Remove row 2"),
+        (lambda: problem(with_entry(np.nan, True)), r"X\[2, 1\] is NaN.*Remove row 2"),
         (lambda: problem(with_entry(np.inf, False)), r"X\[2, 1\] is inf"),
         (lambda: problem(np.empty((0, 3)), []), r"X is empty: its shape is \(0, 3\)"),
         (lambda: problem(sp.csr_array((4, 0))), r"X is empty"),

@@ -55,6 +55,7 @@ def test_duals_of_a_whole_step_belong_to_its_end(loss, intercept, weighted):
     weights = rng.integers(0, 3, 300).astype(float) if weighted else None
     problem = make(loss, lam=1e-6, weights=weights, intercept=intercept)
     state, steps = State.start(problem), NewtonSteps(problem, rng)
+    plain = certify(problem, state.duals, state.w, primal="own")
     while steps.advance(state, 0.0, 0.0) > 1e-2:
         plain = certify(problem, state.duals, primal="own", reached=steps.reached)
     estimate = steps.advance(state, np.inf, np.inf)

@@ -45,6 +45,18 @@ def test_what_a_callback_raises_carries_the_best_pair(problem, kind):
     assert any("`result`" in note for note in caught.value.__notes__)
 
 
+def test_an_interruption_at_the_very_end_carries_the_result(problem, monkeypatch):
+    @contextmanager
+    def interrupted(count):
+        yield
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("quartz.run.solver.several_threads", interrupted)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        solve(problem, tol=1e-6)
+    assert caught.value.result.certificate.relative_gap <= 1e-6
+
+
 def test_nothing_is_attached_before_there_is_a_certificate(problem):
     class Failing(methods.Permuted):
         def steps(self, problem, rng):

@@ -13,7 +13,7 @@ FILES = sorted(SOURCE.rglob("*.py"))
 # Rooms in the order of the map; a room may import from its own line and from those above it.
 ROOMS = [
     {"arrays"},
-    {"checks", "domain", "grid", "laws", "progress", "signals"},
+    {"checks", "domain", "grid", "laws", "parallel", "progress", "signals"},
     {"kernels"},
     {"losses", "regularizers"},
     {"data"},

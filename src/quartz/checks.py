@@ -210,8 +210,9 @@ def not_finite(values: AnyArray) -> IntArray:
 
 def refuse_not_finite(i: int, j: int, value: float) -> None:
     """Raise for an entry that is NaN or infinite."""
+    shown = "NaN" if np.isnan(value) else f"{value}"  # scikit-learn's spelling
     raise ValueError(
-        f"X[{i}, {j}] is {value}; the data must be finite. Remove row {i}, or impute it."
+        f"X[{i}, {j}] is {shown}; the data must be finite. Remove row {i}, or impute it."
     )
 
 

@@ -12,7 +12,7 @@ from quartz.arrays import Array, Floats, IntArray
 
 DIGITS = 52  # binary digits that the largest number has on its grid: one less than a float has
 SMALLEST = 1e-280  # numbers below it count as 0, because the grid itself would underflow
-HALF = 2.0**26  # units are summed in two halves, each exactly for up to 2^26 numbers
+TOGETHER = 1024  # units whose sum is below 2^63
 MOST_MOVES = 1000  # of units from one number to another; one is enough unless room is scarce
 
 
@@ -22,15 +22,18 @@ def spacing(largest: Floats) -> Array:
     return np.where(largest < SMALLEST, 1.0, np.ldexp(1.0, exponent - DIGITS))
 
 
-def balanced(alpha: Array, low: Array, high: Array) -> Array:
+def balanced(alpha: Array, low: Floats, high: Floats) -> Array:
     """Numbers in [low, high] next to those of a vector, whose exact sum is 0.
 
     All are 0, wherever the bounds are, if there is no room for that, which does not happen if the
     sum of `alpha` is 0 up to rounding.
     """
-    q = float(spacing(float(np.abs(alpha).max(initial=0.0))))
-    least, most = np.ceil(low / q), np.floor(high / q)
-    units = np.clip(np.rint(alpha / q), least, most)
+    q = float(spacing(max(float(alpha.max(initial=0.0)), -float(alpha.min(initial=0.0)))))
+    inverse = 1 / q  # exact, for a power of two
+    least, most = np.ceil(low * inverse), np.floor(high * inverse)
+    units = np.rint(alpha * inverse)
+    if np.ndim(least):  # else there are no bounds
+        np.minimum(np.maximum(units, least, out=units), most, out=units)
     excess = _sum(units)
     for _ in range(MOST_MOVES):
         if not excess:
@@ -116,5 +119,5 @@ def _completed(points: Array, sums: Array, y: IntArray) -> Array:
 
 def _sum(units: Array) -> int:
     """The exact sum of whole numbers up to 2^53."""
-    upper = np.floor(units / HALF)
-    return int(upper.sum()) * int(HALF) + int((units - upper * HALF).sum())
+    starts = range(0, len(units), TOGETHER)
+    return sum(np.add.reduceat(units.astype(np.int64), starts).tolist()) if starts else 0

@@ -164,8 +164,9 @@ class Rounding:
         if not error:
             return 0.0
         smooth = self._of_smooth(mean, error * math.sqrt(self._squared_lengths))
-        small = smooth <= NEGLIGIBLE * others
-        return smooth if small else min(smooth, error * self._steep_lengths)
+        if smooth <= NEGLIGIBLE * others or self._losses.abilities.quadratic:
+            return smooth
+        return min(smooth, error * self._steep_lengths)
 
     def _of_smooth(self, mean: float, root: float) -> float:
         """The same for smooth losses and the root of the mean of s_i e_i^2; else infinite."""

@@ -7,10 +7,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quartz import checks
-from quartz.arrays import AnyArray, Array, IntArray
-from quartz.data.storage import MatrixStorage
+from quartz.arrays import AnyArray, Array, IntArray, quietly
+from quartz.data.storage import PART_ROWS, MatrixStorage
 from quartz.kernels.placeholder import Parts, Position
 from quartz.kernels.prefetch import CACHE_LINE, LONG_ROW, prefetch_element
+from quartz.parallel import in_parts, rows_in_parts
+
+PART = 8192  # numbers in a product of vectors that BLAS computes on one thread
 
 
 class DenseRows(NamedTuple):
@@ -35,10 +38,12 @@ class DenseStorage(MatrixStorage):
         checks.check_dimensions(X)
         X = checks.unlocked(np.ascontiguousarray(X, dtype=checks.float_dtype(X.dtype)))
         checks.check_shape(X.shape)
-        bad = checks.not_finite(X)
-        if bad.size:
-            i, j = map(int, np.unravel_index(bad[0], X.shape))
-            checks.refuse_not_finite(i, j, X[i, j])
+        self._total_square = _sum_of_squares(X.reshape(-1))
+        if not np.isfinite(self._total_square):  # numbers whose squares overflow may be finite
+            bad = checks.not_finite(X)
+            if bad.size:
+                i, j = map(int, np.unravel_index(bad[0], X.shape))
+                checks.refuse_not_finite(i, j, X[i, j])
         self.matrix: AnyArray = X
         self.shape = X.shape
         self.rows = DenseRows(np.uint64(X.shape[1]), X.reshape(-1))
@@ -62,12 +67,21 @@ class DenseStorage(MatrixStorage):
     def squares(self) -> Array:
         return np.einsum("ij,ij->i", self.matrix, self.matrix, dtype=np.float64)
 
-    @cached_property
+    @property
     def mean_square(self) -> float:
-        X = self.matrix.reshape(-1)
-        if X.dtype != np.float64 or "squares" in self.__dict__:
-            return super().mean_square
-        return float(np.einsum("i,i->", X, X)) / self.shape[0]  # the same for any threads of BLAS
+        """The mean of ||x_i||^2, from the look at the data that validates them."""
+        return self._total_square / self.shape[0]
+
+    def multiply(self, x: Array) -> Array:
+        if self.matrix.dtype != np.float64:
+            return super().multiply(x)
+        found = np.empty((self.shape[0], *x.shape[1:]))
+
+        def of_part(part: slice) -> None:
+            np.matmul(self.matrix[part], x, out=found[part])
+
+        in_parts(of_part, rows_in_parts(self.shape[0], PART_ROWS), self.matrix.size)
+        return found
 
     def dense_rows(self, examples: IntArray | slice) -> Array:
         return self.matrix[examples].astype(np.float64, copy=False)
@@ -76,6 +90,20 @@ class DenseStorage(MatrixStorage):
     def gram_by_blas(self) -> bool:
         """A dense Gram matrix is always formed by BLAS."""
         return True
+
+
+@quietly
+def _sum_of_squares(x: AnyArray) -> float:
+    """The sum of x_k^2 in float64, the same for any number of threads of BLAS.
+
+    BLAS multiplies parts that are too short for its threads; NumPy's own loops are slower.
+    """
+    if x.dtype != np.float64:
+        return float(np.einsum("i,i->", x, x, dtype=np.float64))
+    whole = x.size // PART * PART
+    parts = x[:whole].reshape(-1, PART)
+    rest = x[whole:]
+    return float(np.sum(parts[:, None, :] @ parts[:, :, None])) + float(rest @ rest)
 
 
 def _start(rows: DenseRows, i: Position) -> Position:

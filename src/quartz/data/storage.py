@@ -12,14 +12,17 @@ from numpy.typing import ArrayLike
 from quartz.arrays import AnyArray, Array, IntArray, SparseMatrix
 from quartz.kernels import passes
 from quartz.kernels.placeholder import Opaque, Parts
+from quartz.parallel import in_parts, rows_in_parts
 
 Matrix: TypeAlias = SparseMatrix | AnyArray
 """A matrix of float32 or float64, sparse or dense."""
 
 # Rows that BLAS multiplies at once for a Gram matrix: they and their entries stay in the cache.
-GRAM_ROWS, GRAM_ENTRIES = 1024, 40_000
+GRAM_ROWS, GRAM_ENTRIES = 1024, 80_000
+GRAM_PARTS = 8  # of all rows, for threads
+MOST_KEPT_FEATURES = 2000  # of a Gram matrix that is kept with the data
 # X' x is summed in parts of rows, because a sum is off by as many roundings as it has terms.
-PART_ROWS = 32_768  # then rounding is 4e-12 of the terms for any number of rows
+PART_ROWS = 16_384  # then rounding is 2e-12 of the terms for any number of rows
 PART_ENTRIES = (
     4  # least number of entries of a part, over the number of columns: a part costs those
 )
@@ -124,34 +127,69 @@ class Storage(ABC):
         n, d = self.shape
         return max(PART_ROWS, int(PART_ENTRIES * d * (n / max(self.nonzeros, 1))))
 
-    def add_gram(self, examples: IntArray | None, weights: Array, out: Array) -> None:
+    def add_gram(
+        self, examples: IntArray | None, weights: Array, out: Array, single: bool = False
+    ) -> None:
         """Add sum_i weights_i x_i x_i' over the examples to the lower triangle of `out`.
 
         `examples` is None for all rows. Weights that are not negative take half the operations.
+        With `single`, BLAS may multiply in float32, which takes half the time; sums of parts are in
+        float64.
         """
         if not self.gram_by_blas:
             everyone = np.arange(self.shape[0]) if examples is None else examples
             passes.add_outer_products(self.rows, self.parts, everyone, weights, out)
             return
-        if examples is None and not weights.strides[0]:  # one number, broadcast
-            self._add_plain_gram(float(weights[0]), out)
-            return
-        together = max(GRAM_ROWS, GRAM_ENTRIES // self.shape[1])
-        roots = np.sqrt(weights) if weights.min(initial=0.0) >= 0 else None
-        for start in range(0, len(weights), together):
-            part = slice(start, start + together)
-            rows = self.dense_rows(part if examples is None else examples[part])
-            if roots is None:
+        if not weights.strides[0]:  # one number, broadcast
+            out += float(weights[0]) * self._plain_gram(examples, len(weights), single)
+        elif weights.min(initial=0.0) >= 0:
+            self._add_scaled_gram(examples, len(weights), np.sqrt(weights), out, single)
+        else:
+            for part in rows_in_parts(len(weights), self._gram_rows):
+                rows = self.dense_rows(part if examples is None else examples[part])
                 out += rows.T @ (weights[part, None] * rows)
-            else:
-                scaled = rows * roots[part, None]
-                out += scaled.T @ scaled  # for which NumPy calls BLAS's syrk
 
-    def _add_plain_gram(self, weight: float, out: Array) -> None:
-        """Add weight X'X to `out`."""
-        for start in range(0, self.shape[0], self.part_rows):
-            rows = self.dense_rows(slice(start, start + self.part_rows))
-            out += weight * (rows.T @ rows)
+    def _plain_gram(self, examples: IntArray | None, count: int, single: bool) -> Array:
+        """sum_i x_i x_i' over so many examples; that of all rows is kept for other targets."""
+        kept = self.__dict__.setdefault("_kept_grams", {})
+        if examples is None and single in kept:
+            return np.asarray(kept[single])
+        found = np.zeros((self.shape[1], self.shape[1]))
+        self._add_scaled_gram(examples, count, None, found, single)
+        if examples is None and self.shape[1] <= MOST_KEPT_FEATURES:
+            kept[single] = found
+        return found
+
+    def _add_scaled_gram(
+        self, examples: IntArray | None, count: int, roots: Array | None, out: Array, single: bool
+    ) -> None:
+        """Add sum_i roots_i^2 x_i x_i' over so many examples to `out`."""
+        kind, together = np.float32 if single else np.float64, self._gram_rows
+
+        def of_part(part: slice) -> Array:
+            total, stop = np.zeros_like(out), min(part.stop, count)
+            scaled = np.empty((min(together, stop - part.start), self.shape[1]), kind)
+            for start in range(part.start, stop, together):
+                some = slice(start, min(start + together, stop))
+                rows = self.dense_rows(some if examples is None else examples[some])
+                if roots is not None or single:
+                    root = 1.0 if roots is None else roots[some, None]
+                    to = scaled[: len(rows)]
+                    rows = np.multiply(rows, root, out=to, casting="same_kind")
+                total += rows.T @ rows  # for which NumPy calls BLAS's syrk
+            return total
+
+        # Parts that are few, because each has a matrix of its own, and many enough for threads.
+        longer = max(together, -(-count // GRAM_PARTS))
+        for total in in_parts(
+            of_part, rows_in_parts(count, longer), count * self.shape[1] ** 2 / 8
+        ):
+            out += total
+
+    @property
+    def _gram_rows(self) -> int:
+        """Rows that BLAS multiplies at once."""
+        return max(GRAM_ROWS, GRAM_ENTRIES // self.shape[1])
 
     def dense_rows(self, examples: IntArray | slice) -> Array:
         """These rows as an array of float64, which may share the memory of the data."""
@@ -215,11 +253,15 @@ class MatrixStorage(Storage):
     def multiply_transposed(self, x: Array) -> Array:
         if self.matrix.dtype != np.float64:
             return super().multiply_transposed(x)
-        first, *others = self._transposed_parts
-        total = np.asarray(first @ x[: self.part_rows])
-        for k, part in enumerate(others, start=1):
-            total += part @ x[k * self.part_rows : (k + 1) * self.part_rows]
-        return total
+        parts, rows = self._transposed_parts, self.part_rows
+
+        def of_part(k: int) -> Array:
+            return np.asarray(parts[k] @ x[k * rows : (k + 1) * rows])
+
+        first, *others = in_parts(of_part, range(len(parts)), self.nonzeros)
+        for other in others:
+            first += other
+        return first
 
     @cached_property
     def _transposed_parts(self) -> list[Matrix]:

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from copy import copy
 from functools import partial
 from html import escape
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeGuard
 
 import numpy as np
 import scipy.sparse as sp
@@ -33,11 +33,12 @@ from quartz.estimators.names import (
     method_of,
     penalty_of,
 )
-from quartz.estimators.threads import checked_jobs
+from quartz.estimators.threads import checked_jobs, threads
 from quartz.estimators.training import Attributes, Conditions, Matrix, Training, Validated
 from quartz.intercept import InterceptName, penalized_columns
 from quartz.losses.base import Loss
 from quartz.methods.state import State
+from quartz.parallel import several_threads
 from quartz.problem import Problem
 from quartz.run import Result, Trace
 from quartz.run.interruption import is_raised
@@ -111,7 +112,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
             method=method_of(self.sampling, self.acceleration),
             tol=checks.nonnegative("tol", self.tol, "It bounds the relative duality gap."),
             max_passes=self.max_passes,
-            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
+            seed=_seed(self.random_state),
             ends=time.perf_counter() + seconds,
             n_jobs=checked_jobs(self.n_jobs),
             verbose=bool(self.verbose),
@@ -127,15 +128,34 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         for name, given in (("y", y), ("sample_weight", sample_weight)):
             if given is not None:
                 checks.array_like(name, given)
-        rows, targets = validate_data(
-            self, _readable(X), y, accept_sparse="csr", dtype=TYPES, order="C", **self._targets
-        )
+        rows, targets = self._validated_pair(X, y)
         if sample_weight is None:
             return rows, targets, None
         weights = _check_sample_weight(
             sample_weight, rows, dtype=np.float64, ensure_non_negative=True
         )
         return rows, targets, weights
+
+    def _validated_pair(self, X: MatrixLike, y: ArrayLike) -> tuple[Matrix, AnyArray]:
+        """X and y after scikit-learn's validation, or as they are where it would change nothing.
+
+        Whether X is finite is left to its storage, which looks at every entry anyway.
+        """
+        if _is_plain(X, y):
+            self.n_features_in_ = X.shape[1]
+            self.__dict__.pop("feature_names_in_", None)  # of an earlier fit, to a frame
+            return X, np.asarray(y)
+        rows, targets = validate_data(
+            self,
+            _readable(X),
+            y,
+            accept_sparse="csr",
+            dtype=TYPES,
+            order="C",
+            ensure_all_finite=False,
+            **self._targets,
+        )
+        return rows, targets
 
     @abstractmethod
     def prepared(
@@ -189,6 +209,17 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         `whole` is the task of a search, if this is its final fit.
         """
         now = self.conditions()
+        with several_threads(None if now.n_jobs is None else threads(now.n_jobs)):
+            return self._fit_now(X, y, sample_weight, now, whole)
+
+    def _fit_now(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        now: Conditions,
+        whole: Task | None,
+    ) -> Self:
         training = self.prepared(*self.validated(X, y, sample_weight), now)
         problems, conditions = training.problems, training.conditions
         count, starts = len(problems), self._starts(problems)
@@ -208,7 +239,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         results: list[Result] | None = None
         try:
             with whole.part(1, "refit", count) if whole else fit_task(self, X, y, count) as task:
-                if count == 1:  # in this thread `solve` handles Ctrl-C and may use all BLAS threads
+                if count == 1:  # in this thread `solve` handles Ctrl-C
                     results = [run(0)]
                 else:
                     tasks = [partial(run, k) for k in range(count)]
@@ -299,6 +330,27 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
             for name, value in rows.items()
         )
         return f"{diagram}<table>{cells}</table>"
+
+
+def _seed(random_state: RandomState) -> int:
+    """A seed for NumPy's generators, by scikit-learn's rules."""
+    if isinstance(random_state, int) and 0 <= random_state < 2**32:
+        return int(random_state)  # a RandomState would take 60 microseconds
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def _is_plain(X: Any, y: Any) -> TypeGuard[AnyArray]:
+    """Whether X and y are arrays as the solver reads them, of the same length."""
+    return (
+        type(X) is type(y) is np.ndarray
+        and X.ndim == 2
+        and y.shape == X.shape[:1]
+        and X.size > 0
+        and X.dtype in TYPES
+        and X.flags.c_contiguous
+        and y.dtype.kind in "fiub"
+        and bool(np.isfinite(np.sum(y)))
+    )
 
 
 def _readable(X: Any) -> Any:

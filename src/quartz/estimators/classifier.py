@@ -9,13 +9,13 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 
 from quartz import checks
 from quartz.arrays import AnyArray, Array, IntArray
 from quartz.data import Blocks, KroneckerBlocks, RowBlocks
 from quartz.estimators.base import LinearModel
 from quartz.estimators.callbacks import with_callbacks
+from quartz.estimators.labels import encoded
 from quartz.estimators.names import (
     CLASSIFIERS,
     AccelerationName,
@@ -232,8 +232,7 @@ class QuartzClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         conditions: Conditions,
         alpha: float | None = None,
     ) -> Training:
-        check_classification_targets(y)
-        classes, codes = _encoded(y, weights)
+        classes, codes = encoded(y, weights)
         loss = self._loss(len(classes))
         together = abilities(loss).vector
         penalty = self._penalty(X.shape[1], len(classes) if together else 1)
@@ -251,7 +250,7 @@ class QuartzClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         else:
             rows = RowBlocks(X)
             positives = [1] if len(classes) == 2 else range(len(classes))
-            problems = [problem(rows, np.where(codes == k, 1.0, -1.0), k) for k in positives]
+            problems = [problem(rows, 2.0 * (codes == k) - 1.0, k) for k in positives]
 
         def fitted(points: list[Array]) -> Attributes:
             coef, intercept = stacked_coefficients(problems, points)
@@ -354,18 +353,3 @@ class QuartzClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
         from quartz.estimators.export import classifier
 
         return classifier(self)
-
-
-def _encoded(y: AnyArray, weights: Array | None) -> tuple[AnyArray, IntArray]:
-    """The classes with an example of positive weight, and the index of the class of each y."""
-    kept = slice(None) if weights is None else weights > 0
-    classes = np.unique(y[kept])
-    if len(classes) < 2:
-        found = f"only one class: {classes[0]}" if len(classes) else "none with a positive weight"
-        raise ValueError(
-            f"A classifier needs examples of two classes or more, but there is {found}. Give "
-            "examples of another class; a sample_weight of 0 leaves an example out."
-        )
-    # A class all of whose examples have weight 0 gets the index of another; it has no effect.
-    codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
-    return classes, codes

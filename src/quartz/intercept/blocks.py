@@ -27,13 +27,21 @@ class InterceptBlocks(Blocks):
         s; a penalized intercept has 1.
     centre : ndarray of shape (features,), optional
         c, by default 0.
+    mean : ndarray of shape (features,), optional
+        The mean of the rows, if it is known.
 
     Attributes
     ----------
     centred : bool
     """
 
-    def __init__(self, rows: Blocks, constant: float = 1.0, centre: Array | None = None) -> None:
+    def __init__(
+        self,
+        rows: Blocks,
+        constant: float = 1.0,
+        centre: Array | None = None,
+        mean: Array | None = None,
+    ) -> None:
         self.storage, self.n, self.m = rows.storage, rows.n, rows.m
         self.d, self.rows_alike = rows.d + rows.m, rows.rows_alike
         self.block_parts = rows.block_parts
@@ -41,6 +49,14 @@ class InterceptBlocks(Blocks):
         self._exact = False
         self.centred = centre is not None
         self.centre = np.zeros(rows.features) if centre is None else centre
+        self._given_mean = mean
+
+    @cached_property
+    def _mean(self) -> Array:
+        """The mean of the rows."""
+        if self._given_mean is not None:
+            return self._given_mean
+        return self.storage.multiply_transposed(np.ones(self.n)) / self.n
 
     @cached_property
     def products(self) -> Array:
@@ -60,9 +76,12 @@ class InterceptBlocks(Blocks):
         return self.rows.predictions(w[: -self.m]) + self.intercept(w)
 
     def combination(self, alpha: Array) -> Array:
-        total = self._total(alpha)
-        features = self.rows.combination(alpha) - np.outer(self.centre, total).ravel()
-        return np.append(features, self.constant * total)
+        total, found = self._total(alpha), np.empty(self.d)
+        found[: -self.m] = self.rows.combination(alpha)
+        if self.centred:
+            found[: -self.m] -= np.multiply.outer(self.centre, total).ravel()
+        found[-self.m :] = self.constant * total
+        return found
 
     def predict_one(self, i: int, w: Array) -> Floats:
         return np.asarray(self.rows.predict_one(i, w[: -self.m]) + self.intercept(w))[()]
@@ -104,12 +123,17 @@ class InterceptBlocks(Blocks):
         return self.per_example(self.norms) * alpha
 
     def bordered_gram(self, gram: Array, weights: Array) -> Array:
-        c, s, total = self.centre, self.constant, float(np.mean(weights))
-        column = self.rows.combination(weights) / self.n
+        c, s = self.centre, self.constant
+        if not weights.strides[0]:  # one number, broadcast
+            total = float(weights[0])
+            column = total * self._mean
+        else:
+            total, column = float(np.mean(weights)), self.rows.combination(weights) / self.n
         whole = np.zeros((self.d, self.d))
         whole[:-1, :-1] = gram
         if self.centred:
-            whole[:-1, :-1] += total * np.outer(c, c) - np.outer(c, column) - np.outer(column, c)
+            half = np.multiply.outer(0.5 * total * c - column, c)
+            whole[:-1, :-1] += half + half.T
         whole[-1, :-1] = s * (column - total * c)
         whole[-1, -1] = s**2 * total
         return whole

@@ -6,6 +6,8 @@ term in place of a penalty (:mod:`quartz.intercept.kernel`). Their duals sum to 
 components.
 """
 
+from functools import cached_property
+
 import numpy as np
 
 from quartz.arrays import Array, Floats
@@ -47,7 +49,8 @@ class FreeIntercept(Intercept):
     ) -> None:
         _check_loss(losses)
         _check_classes(losses, rows.m)
-        self.data: FreeBlocks = _scaled(rows, losses, lam, regularizer)
+        self._losses = losses
+        self.data: FreeBlocks = self._scaled(rows, lam, regularizer)
 
     def coefficients(self, w: Array) -> tuple[Array, Floats]:
         return w[: -self.data.m], self.data.intercept(w)
@@ -75,7 +78,7 @@ class FreeIntercept(Intercept):
             point = data.with_intercept(features, best_intercept(losses, predictions, b))
         else:
             predictions = np.zeros(data.dual_shape)
-            point = data.with_intercept(features, best_at_zero(losses))
+            point = data.with_intercept(features, self._best_at_zero)
         return point, predictions + data.intercept(point)  # b as it is read from w, rounded
 
     def with_best(self, losses: ExampleLosses, w: Array) -> Array:
@@ -102,42 +105,46 @@ class FreeIntercept(Intercept):
     def require_no_free_columns(self, who: str, remedy: str) -> None:
         raise ValueError(f"{who} has no free intercept. {remedy}")
 
+    @cached_property
+    def _best_at_zero(self) -> Floats:
+        """The best b where all coefficients are 0."""
+        return best_at_zero(self._losses)
 
-def _scaled(
-    rows: Blocks, losses: ExampleLosses, lam: float, regularizer: Regularizer
-) -> FreeBlocks:
-    """Centre the rows of an L2 problem, and choose the constant s."""
-    weights = losses.weights
-    spread = rows.storage.mean_square
-    if weights is not None:
-        spread = float(np.average(rows.storage.squares, weights=weights))
-    centre = None
-    if abilities(regularizer).quadratic:  # else z is no linear function of abar
-        ones = np.ones(losses.n) if weights is None else np.ascontiguousarray(weights)
-        centre = rows.storage.multiply_transposed(ones) / losses.n
-        spread = max(spread - float(centre @ centre), 4 * np.finfo(np.float64).eps * spread)
-    least = LEAST_SHARE / rows.m if losses.abilities.vector else LEAST_SHARE
-    square = least * spread
-    curvature = _curvature_at_zero(losses)
-    if curvature is not None:
-        gamma = losses.loss.gamma
-        strength = max(lam, spread / (gamma * losses.n))  # that of acceleration
-        wanted = CURVATURE_MULTIPLE * strength / max(curvature, LEAST_CURVATURE / gamma)
-        square = min(max(wanted, square), MOST_SHARE * spread)
-    return FreeBlocks(rows, float(np.sqrt(square)) or 1.0, centre)
+    def _scaled(self, rows: Blocks, lam: float, regularizer: Regularizer) -> FreeBlocks:
+        """Centre the rows of an L2 problem, and choose the constant s."""
+        losses, weights = self._losses, self._losses.weights
+        spread = rows.storage.mean_square
+        if weights is not None:
+            spread = float(np.average(rows.storage.squares, weights=weights))
+        centre = None
+        if abilities(regularizer).quadratic:  # else z is no linear function of abar
+            ones = np.ones(losses.n) if weights is None else np.ascontiguousarray(weights)
+            centre = rows.storage.multiply_transposed(ones) / losses.n
+            spread = max(spread - float(centre @ centre), 4 * np.finfo(np.float64).eps * spread)
+        least = LEAST_SHARE / rows.m if losses.abilities.vector else LEAST_SHARE
+        square = least * spread
+        curvature = self._curvature_at_zero()
+        if curvature is not None:
+            gamma = losses.loss.gamma
+            strength = max(lam, spread / (gamma * losses.n))  # that of acceleration
+            wanted = CURVATURE_MULTIPLE * strength / max(curvature, LEAST_CURVATURE / gamma)
+            square = min(max(wanted, square), MOST_SHARE * spread)
+        mean = centre if weights is None else None
+        return FreeBlocks(rows, float(np.sqrt(square)) or 1.0, centre, mean)
 
-
-def _curvature_at_zero(losses: ExampleLosses) -> float | None:
-    """The mean curvature at w = 0 and the best b; None if the loss does not know."""
-    can = losses.abilities
-    if not can.smooth or (can.curvature is None and not can.vector):
-        return None
-    few = losses.by_label or losses  # examples that stand for all
-    predictions = np.zeros(few.shape) + best_at_zero(losses)
-    if can.vector:
-        p = few.simplex_points(-few.gradients(predictions)).sum(axis=0) / losses.n
-        return float(np.mean(p * (1 - p)))
-    return float(np.sum(few.curvatures(predictions))) / predictions.size * few.n / losses.n
+    def _curvature_at_zero(self) -> float | None:
+        """The mean curvature at w = 0 and the best b; None if the loss does not know."""
+        losses, can = self._losses, self._losses.abilities
+        if not can.smooth or (can.curvature is None and not can.vector):
+            return None
+        if can.quadratic:  # with weights of mean 1
+            return 1 / float(losses.loss.gamma)
+        few = losses.by_label or losses  # examples that stand for all
+        predictions = np.zeros(few.shape) + self._best_at_zero
+        if can.vector:
+            p = few.simplex_points(-few.gradients(predictions)).sum(axis=0) / losses.n
+            return float(np.mean(p * (1 - p)))
+        return float(np.sum(few.curvatures(predictions))) / predictions.size * few.n / losses.n
 
 
 def _check_loss(losses: ExampleLosses) -> None:

@@ -8,7 +8,7 @@ free columns the sums would be C' alpha = 0, one linear constraint for each colu
 import numpy as np
 
 from quartz import grid
-from quartz.arrays import Array, Mask
+from quartz.arrays import Array, Floats, Mask
 from quartz.losses.examples import ExampleLosses
 
 BALANCED = 1e-13  # a sum, over that of the absolute values, which rounding to a grid makes up for
@@ -26,18 +26,31 @@ def repaired(losses: ExampleLosses, alpha: Array, predictions: Array) -> Array:
     if losses.abilities.vector:
         weights = np.asarray(losses.weights_or_ones)
         return grid.balanced_simplex_duals(_repaired_in_simplex(losses, alpha), losses.y, weights)
-    low, high = losses.dual_bounds
+    low: Floats
+    high: Floats
     near = losses.nearest_feasible(alpha)
-    if losses.abilities.quadratic:  # a conjugate with the curvature 1 / s_i, finite everywhere
+    if losses.abilities.quadratic and losses.weights is None:  # a conjugate without ends
+        near, low, high = near - near.mean(axis=0), -np.inf, np.inf
+    elif losses.abilities.quadratic:  # its curvature is 1 / s_i
+        low, high = losses.dual_bounds
         shares = np.asarray(losses.weights_or_ones / np.sum(losses.weights_or_ones))
         near = near - np.multiply.outer(shares, near.sum(axis=0))
-    elif np.any(np.abs(near.sum(axis=0)) > BALANCED * np.abs(near).sum(axis=0)):
-        by_loop = losses.repaired_by_loop(near, predictions, CLOSE)
-        near = _repaired(losses, near, predictions) if by_loop is None else by_loop
+    else:
+        low, high = losses.dual_bounds
+        near = _balanced(losses, near, predictions)
     if near.ndim == 1:
         return grid.balanced(near, low, high)
-    columns = zip(near.T, low.T, high.T, strict=True)
-    return np.column_stack([grid.balanced(*column) for column in columns])
+    ends = (np.broadcast_to(end, near.shape).T for end in (low, high))
+    return np.column_stack([grid.balanced(*column) for column in zip(near.T, *ends, strict=True)])
+
+
+def _balanced(losses: ExampleLosses, near: Array, predictions: Array) -> Array:
+    """The same up to rounding, for a loss that is not quadratic."""
+    sums, sizes = near.sum(axis=0), np.abs(near).sum(axis=0)
+    if not np.any(np.abs(sums) > BALANCED * sizes):
+        return near
+    by_loop = losses.repaired_by_loop(near, predictions, CLOSE)
+    return _repaired(losses, near, predictions) if by_loop is None else by_loop
 
 
 def _repaired(losses: ExampleLosses, alpha: Array, predictions: Array) -> Array:

@@ -76,7 +76,7 @@ class SmoothedHinge(NamedTuple):
     def curvature(self, a: Floats, y: Floats) -> Floats:
         """1 / gamma where the loss is bent, else 0."""
         slack = 1.0 - y * a
-        return (slack > 0.0) * (slack < self.gamma) / self.gamma
+        return ((slack > 0.0) & (slack < self.gamma)) / self.gamma
 
     def conjugate(self, u: Floats, y: Floats) -> Floats:
         """phi*(u)."""

@@ -49,12 +49,16 @@ class Logistic(NamedTuple):
         return small / (1.0 + small) ** 2
 
     def slopes(self, a: Floats, y: Floats) -> tuple[Floats, Floats]:
-        """-y b and b (1 - b), from one exp."""
-        t = y * a
-        small = np.exp(-np.abs(t))
-        larger = 1.0 / (1.0 + small)
-        smaller = small * larger
-        return -y * np.where(t > 0.0, smaller, larger), smaller * larger
+        """-y b and b (1 - b), from one exp; in place, because memory takes most of the time."""
+        b = np.array(y * a)
+        np.negative(np.maximum(b, -_LARGEST, out=b), out=b)
+        np.exp(b, out=b)
+        rest = 1.0 + b
+        np.divide(1.0, rest, out=rest)  # 1 - b
+        b *= rest
+        rest *= b
+        b *= y
+        return np.negative(b, out=b), rest
 
     def conjugate(self, u: Floats, y: Floats) -> Floats:
         """phi*(u), the negative entropy of (b, 1 - b).

@@ -51,7 +51,9 @@ class State:
         if w is None or not certified:
             abar = problem.abar(duals)
         if w is None:
-            w = problem.intercept.with_best(problem.losses, problem.conjugate_point(abar))
+            w = problem.conjugate_point(abar)
+            at_zero = not problem.intercept.penalized(w).any()
+            w = problem.at_zero[0] if at_zero else problem.intercept.with_best(problem.losses, w)
             if not np.isfinite(w).all():
                 raise ValueError(
                     "The duals of the start give a w that overflows. Scale X, raise lam, or start "

@@ -1,7 +1,6 @@
 """What a run has certified so far, so that nothing is lost when it ends, however it ends."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
 from quartz.certificate import Certificate, certify
 from quartz.methods.state import State
@@ -78,16 +77,13 @@ class Record:
             None if steps is None else steps.plan,
         )
 
-    @contextmanager
-    def attached(self) -> Iterator[None]:
-        """Whatever is raised inside carries the best pair so far, as its attribute `result`."""
-        try:
-            yield
-        except BaseException as error:
-            if self.best is not None:
-                interrupted = isinstance(error, KeyboardInterrupt)
-                with suppress(Exception):  # what was raised first counts, not what it carries
-                    status = Status.INTERRUPTED if interrupted else Status.FAILED
-                    error.result = self.result(status)  # type: ignore[attr-defined]
-                    error.add_note("The best certified pair so far is this exception's `result`.")
-            raise
+    def attach_to(self, error: BaseException) -> None:
+        """Let what was raised carry the best pair so far, as its attribute `result`."""
+        if self.best is None:
+            return
+        with suppress(Exception):  # what was raised first counts, not what it carries
+            interrupted = isinstance(error, KeyboardInterrupt)
+            error.result = self.result(  # type: ignore[attr-defined]
+                Status.INTERRUPTED if interrupted else Status.FAILED
+            )
+            error.add_note("The best certified pair so far is this exception's `result`.")

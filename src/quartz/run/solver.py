@@ -11,6 +11,7 @@ from quartz.laws import LawError
 from quartz.methods.automatic import Automatic
 from quartz.methods.quartz import as_method
 from quartz.methods.steps import Method
+from quartz.parallel import several_threads
 from quartz.problem import Problem
 from quartz.progress import progress_bar
 from quartz.run.budget import Budget
@@ -106,31 +107,36 @@ def solve(
     if not chosen.has_free_columns:
         problem.intercept.require_no_free_columns(repr(chosen), "Use Quartz, or leave it out.")
     record, loop = Record(problem, rule, budget), None
-    # A run that overflows ends as diverged.
-    with quiet(), record.attached(), progress_bar() if progress else nullcontext() as show:
-        try:
-            record.steps = steps = chosen.steps(problem, np.random.default_rng(seed))
-            begin = as_start(start, problem)
-            w_is_certified = begin.objective is None and steps.first_primal == "best"
-            state = begin.state(problem, certified=w_is_certified)
-            state.most_visited = max_passes * problem.n
-            state.interval = min(interval, max_passes)
-            longest_wait = np.inf if passes_per_check is None else interval
-            watched = progress or callback is not None or passes_per_check is not None
-            certifies_start = steps.certifies_start or watched or not begin.is_cold
-            schedule = Schedule(rule, longest_wait, begin.objective, certifies_start)
-            loop = Loop(problem, steps, state, rule, budget, schedule, record)
-            status = loop.run(callback, show)
-        except KeyboardInterrupt:
-            status = Status.INTERRUPTED
-            budget.interrupt()
-            if loop is not None:
-                with suppress(LawError, MemoryError):  # then there is an older certificate
-                    loop.certify_moved()
+    shown = progress_bar() if progress else nullcontext()
+    try:
+        # A run that overflows ends as diverged.
+        with quiet(), several_threads(None), shown as show:
+            try:
+                record.steps = steps = chosen.steps(problem, np.random.default_rng(seed))
+                begin = as_start(start, problem)
+                w_is_certified = begin.objective is None and steps.first_primal == "best"
+                state = begin.state(problem, certified=w_is_certified)
+                state.most_visited = max_passes * problem.n
+                state.interval = min(interval, max_passes)
+                longest_wait = np.inf if passes_per_check is None else interval
+                watched = progress or callback is not None or passes_per_check is not None
+                certifies_start = steps.certifies_start or watched or not begin.is_cold
+                schedule = Schedule(rule, longest_wait, begin.objective, certifies_start)
+                loop = Loop(problem, steps, state, rule, budget, schedule, record)
+                status = loop.run(callback, show)
+            except KeyboardInterrupt:
+                status = Status.INTERRUPTED
+                budget.interrupt()
+                if loop is not None:
+                    with suppress(LawError, MemoryError):  # then there is an older certificate
+                        loop.certify_moved()
+                record.certify_something()
+                if is_raised(on_interrupt):
+                    raise
             record.certify_something()
-            if is_raised(on_interrupt):
-                raise
-        record.certify_something()
-        if status not in (Status.CONVERGED, Status.ROUNDING):  # which belong to their pair
-            record.at_worst_zero()
-        return record.result(status)
+            if status not in (Status.CONVERGED, Status.ROUNDING):  # which belong to their pair
+                record.at_worst_zero()
+            return record.result(status)
+    except BaseException as error:  # also a Ctrl-C on the way out of the contexts above
+        record.attach_to(error)
+        raise

@@ -24,6 +24,7 @@ from scipy.linalg import lapack
 from quartz.arrays import Array
 from quartz.data import Blocks
 from quartz.losses.examples import ExampleLosses
+from quartz.methods.newton import conjugate
 from quartz.methods.newton.search import backtrack, search
 from quartz.methods.newton.separable import minimizer
 from quartz.regularizers.base import Regularizer, abilities
@@ -33,6 +34,10 @@ CHANGE = 0.1  # relative change of a curvature below which the old one is kept
 MOST_CHANGED = 0.5  # share of changed curvatures above which BLAS forms the whole matrix anew
 NEGLIGIBLE = 1e-6  # a curvature, over the largest one
 FLAT = 0.05  # mean curvature, over its bound, below which the matrix would be lam I nearly
+# Matrices in float32, where a step solves a system that is slightly wrong. Its dual point is none
+# the worse, but does not fit w + p exactly.
+SINGLE_FEATURES = 32  # fewer than that, and it is not faster
+SINGLE_ERROR = 2e-6  # least lam, over the largest entry of the matrix
 TRIALS = 30  # of factorizations with more and more damping
 
 
@@ -49,6 +54,8 @@ class Level:
         L2, or another separable one with `conjugate_curvature`.
     penalized : ndarray of shape (d,)
         1 for coordinates that are penalized, 0 for those that are free.
+    single : bool
+        Whether float32 may be tried for matrices.
 
     Attributes
     ----------
@@ -60,6 +67,10 @@ class Level:
         The last step: its length in units of its direction, and the change of w.
     visited : int
         Examples that were visited, once for each product.
+    single : bool
+        Whether matrices are formed in float32, because lam hides what that loses.
+    keeps_matrix : bool
+        Whether the next step takes the matrix as it is, whatever has changed.
     """
 
     def __init__(
@@ -69,15 +80,18 @@ class Level:
         lam: float,
         regularizer: Regularizer,
         penalized: Array,
+        single: bool = True,
     ) -> None:
         self.data, self.losses, self._lam, self._g = data, losses, lam, regularizer
         self._quadratic = abilities(regularizer).quadratic
         self._penalized = penalized
         self._count = int(np.count_nonzero(penalized))  # they come first
         self._gram = np.empty((0, 0))  # lower triangle, without lam
-        self._in_gram = np.zeros(data.n if data.m == 1 else 0)  # S
+        self._in_gram = np.empty(0)  # S
         self._factor: Array | None = None
         self.visited = 0
+        self.keeps_matrix = False
+        self.single = single and data.features >= SINGLE_FEATURES and data.storage.gram_by_blas
 
     def put(self, w: Array, predictions: Array | None = None) -> None:
         """To a point, whose predictions may be known."""
@@ -164,6 +178,21 @@ class Level:
         slopes = self.slopes
         return -(slopes + self._in_gram * self.step(gradient, direction))
 
+    def by_products(self, gradient: Array, enough: float, most: float) -> conjugate.Solution:
+        """Move by conjugate gradients, for a quadratic loss and L2; see `conjugate.solve`."""
+        assert self.bends is not None
+        ridge = self._lam * self._penalized
+        found = conjugate.solve(self.data, self.bends, ridge, gradient, enough, most)
+        self.visited += 2 * self.data.n * found.steps
+        if not np.isfinite(found.residual).all():  # numbers overflow
+            return found
+        self.predictions = self.predictions + found.along
+        self.slopes, self.bends = self.losses.slopes(self.predictions)
+        self.w = self.w + found.p
+        self._way += found.way
+        self._steps += found.steps
+        return found
+
     def objective(self) -> float:
         """P(w)."""
         return float(np.mean(self.losses.values(self.predictions))) + self._penalty(self.w)
@@ -205,36 +234,44 @@ class Level:
 
     def _update(self) -> None:
         """Bring the curvatures of the matrix up to date where they have changed."""
-        storage, n = self.data.storage, self.data.n
-        bends = self._bends_of_matrix()
         if not self._gram.size:
-            self._gram = np.zeros((self.data.features, self.data.features))
-        elif self.losses.abilities.quadratic:  # all curvatures are there, once and for all
+            self._form(self._bends_of_matrix())
             return
-        if self.losses.abilities.quadratic:
-            equal = not bends.strides[0]  # one number, broadcast
-            each = np.broadcast_to(bends[0] / n, n) if equal else bends / n
-            storage.add_gram(None, each, self._gram)
-            self._in_gram = bends
-            self.visited += n
+        if self.keeps_matrix or self.losses.abilities.quadratic:  # whose curvatures never change
             return
+        bends, storage = self._bends_of_matrix(), self.data.storage
         change = bends - self._in_gram
-        changed = np.flatnonzero(np.abs(change) > CHANGE * self._in_gram)
-        if not changed.size:
+        changed = np.abs(change) > CHANGE * self._in_gram
+        count = int(np.count_nonzero(changed))
+        if not count:
+            return
+        if storage.gram_by_blas and count > MOST_CHANGED * self.data.n:
+            self._form(bends)
             return
         self._factor = None
-        if storage.gram_by_blas and changed.size > MOST_CHANGED * n:
-            self._gram[:] = 0.0
-            bent = np.flatnonzero(bends)
-            everyone = bent.size > MOST_CHANGED * n
-            weights = bends if everyone else bends[bent]
-            storage.add_gram(None if everyone else bent, weights / n, self._gram)
-            self._in_gram[:] = bends
-            self.visited += n
+        some = np.flatnonzero(changed)
+        storage.add_gram(some, change[some] / self.data.n, self._gram)
+        self._in_gram = np.where(changed, bends, self._in_gram)
+        self.visited += count
+
+    def _form(self, bends: Array) -> None:
+        """The whole matrix of these curvatures."""
+        storage, n = self.data.storage, self.data.n
+        self._factor, self._in_gram = None, bends
+        self.visited += n
+        if not bends.strides[0]:  # one number, broadcast
+            some, weights = None, np.broadcast_to(bends[0] / n, n)
+        elif np.count_nonzero(bends) > MOST_CHANGED * n:
+            some, weights = None, bends / n
         else:
-            storage.add_gram(changed, change[changed] / n, self._gram)
-            self._in_gram[changed] = bends[changed]
-            self.visited += changed.size
+            some = np.flatnonzero(bends)
+            weights = bends[some] / n
+        self._gram = np.zeros((self.data.features, self.data.features))
+        storage.add_gram(some, weights, self._gram, self.single)
+        if self.single and not self._lam > SINGLE_ERROR * self._gram.diagonal().max():
+            self.single = False
+            self._gram[:] = 0.0
+            storage.add_gram(some, weights, self._gram)
 
     def _bends_of_matrix(self) -> Array:
         """The curvatures, or their bounds s_i / gamma if none is bent, or hardly any at w = 0."""

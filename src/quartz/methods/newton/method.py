@@ -31,6 +31,8 @@ from quartz.rounding import Predicted
 MOST_STEPS_OF_SAMPLE, MOST_STEPS_ON_CLASSES = 12, 40
 SHARE_OF_ERROR = 0.1
 MOST_FEATURES_OF_CLASSES = 2000  # whose Gram matrix is formed for a metric
+SHARE_OF_WANTED = 0.3  # of the gap that is wanted, at which conjugate gradients end
+NEAR = 100.0  # gap, over that wanted, from which a step with the last matrix is enough
 DEAR = 4.0  # sweeps that a Hessian may cost; a dearer one is formed only where all else is slow
 SHORT = 0.1  # length of a quasi-Newton step that says that its matrix is a poor one
 WINDOW = 4  # quasi-Newton steps over which their rate is measured
@@ -91,6 +93,8 @@ class NewtonSteps(Steps):
         self._gradient: Array | None = None  # at the present point, if it is known
         self._metric: Metric | None = None  # for quasi-Newton steps; None for Newton steps
         self._gaps: list[float] = []  # after quasi-Newton steps
+        self._is_one_system = False  # whether the first step is the last one
+        self._by_products = False  # whether conjugate gradients solve it
 
     @property
     def reached(self) -> Predicted | None:  # type: ignore[override]
@@ -103,10 +107,14 @@ class NewtonSteps(Steps):
 
         Infinity means that there was no step, because numbers overflowed.
         """
-        if self._all is None:
-            self._all = level = self._begun(state)
-        else:
-            level = self._all
+        begins = self._all is None
+        if begins:
+            self._all = self._begun(state)
+        level = self._all
+        assert level is not None
+        if self._by_products and not begins:
+            return self._conjugate_gradients(state, level, wanted)
+        if not begins or self._is_one_system:
             gradient = level.gradient() if self._gradient is None else self._gradient
             source = level if self._metric is None else self._metric
             direction = source.direction(gradient)
@@ -118,11 +126,14 @@ class NewtonSteps(Steps):
             else:
                 exact = level.newton_step(gradient, direction)
                 duals = self._problem.losses.nearest_feasible(exact)
-                estimate = self._estimated(level, direction, exact, duals)
+                # The first step of a linear system is the last one: nothing is left to estimate.
+                estimate = 0.0 if begins else self._estimated(level, direction, exact, duals)
                 if estimate <= wanted:
                     self._gradient = None
                     self._offer(state, duals)
                     return estimate
+                near = estimate <= NEAR * wanted and not sample.is_small(level.data)
+                level.keeps_matrix = near and not level.keeps_matrix
         before, self._gradient = self._gradient, level.gradient()
         estimate = level.gap(self._gradient)
         self._offer(state, -level.slopes)
@@ -131,6 +142,22 @@ class NewtonSteps(Steps):
             self._gaps.append(estimate)
             if estimate > wanted and self._is_slow(wanted):
                 self._metric = None
+        return estimate
+
+    def _conjugate_gradients(self, state: State, level: Level, wanted: float) -> float:
+        """Solve the system by products alone, or begin to; returns the estimate of the gap."""
+        assert self._gradient is not None
+        lam, matrix = self._problem.lam, self._newton_cost() / costs.sweep(self._problem.data)
+        # What is wanted is a share of P, which falls with the steps.
+        found = level.by_products(self._gradient, 2 * lam * SHARE_OF_WANTED * wanted, matrix)
+        if not np.isfinite(found.residual).all():
+            state.visited += level.visited
+            return np.inf
+        self._gradient = found.residual
+        estimate = level.gap(self._gradient)
+        self.objective = level.objective()
+        self._by_products = estimate <= wanted
+        self._offer(state, -level.slopes)
         return estimate
 
     def _is_slow(self, wanted: float) -> bool:
@@ -156,9 +183,9 @@ class NewtonSteps(Steps):
     def refresh(self, state: State, certificate: Certificate) -> None:
         """Nothing to take over: what a step leaves was computed from scratch."""
 
-    def _level(self, data: Blocks, losses: ExampleLosses) -> Level:
+    def _level(self, data: Blocks, losses: ExampleLosses, single: bool = True) -> Level:
         problem = self._problem
-        return Level(data, losses, problem.lam, problem.regularizer, self._penalized)
+        return Level(data, losses, problem.lam, problem.regularizer, self._penalized, single)
 
     def _offer(self, state: State, duals: Array) -> None:
         """Let the state be the present point with these duals."""
@@ -173,7 +200,7 @@ class NewtonSteps(Steps):
     def _begun(self, state: State) -> Level:
         """All rows at the start, or where samples lead to if it is w = 0."""
         problem = self._problem
-        level = self._level(problem.data, problem.losses)
+        level, last = self._level(problem.data, problem.losses), None
         quasi = self._prefers_quasi_newton()
         if problem.intercept.penalized(state.w).any():
             points = problem.completed(state.w), problem.at_zero
@@ -182,16 +209,21 @@ class NewtonSteps(Steps):
             if quasi:
                 self._metric = self._metric_at(level, None)
         else:
-            w, last = state.w, None
-            one_step = problem.losses.abilities.quadratic and not quasi
+            w = state.w
+            quadratic = problem.losses.abilities.quadratic and problem.data.m == 1
+            self._is_one_system, self._by_products = quadratic and not quasi, quadratic and quasi
             sizes = sample.sizes(problem.n, problem.data.features, quasi)
-            for size in () if one_step else sizes:
+            for size in () if quadratic else sizes:
                 last = self._on_sample(w, size, state)
-                w = last.w
-            level.put(w)
-            if quasi and self._is_dear(level.bent_share()):
+                w, level.single = last.w, last.single and level.single
+            if last is None and not state.duals.any():
+                level.put(*(part.copy() for part in problem.at_zero))
+            else:
+                level.put(w)
+            if quasi and not quadratic and self._is_dear(level.bent_share()):
                 self._metric = self._metric_at(level, last)
-        self.objective = level.objective()
+        if not self._is_one_system:
+            self.objective = (last or level).objective()  # of a sample it is near enough
         return level
 
     def _prefers_quasi_newton(self) -> bool:
@@ -260,12 +292,13 @@ class NewtonSteps(Steps):
         lam = self._problem.lam
         assert level.bends is not None
         off = duals + level.slopes
-        if np.any((level.bends == 0) & (off != 0)):
-            return np.inf
-        gaps = np.divide(off * off, level.bends, out=np.zeros_like(off), where=level.bends > 0)
+        off *= off
+        off /= level.bends + 1e-300  # which is no number at all, and makes 0 / 0 = 0
         rest = (1 - level.length) * (self._penalized * direction)
-        moved = duals - exact
-        squares = float(np.mean(moved * moved))
+        squares = 0.0
+        if duals is not exact:
+            moved = duals - exact
+            squares = float(np.einsum("i,i->", moved, moved)) / self._problem.n
         if squares:
             squares *= self._problem.data.storage.mean_square / lam
-        return 0.5 * (float(np.mean(gaps)) + lam * float(rest @ rest) + squares)
+        return 0.5 * (float(np.mean(off)) + lam * float(rest @ rest) + squares)

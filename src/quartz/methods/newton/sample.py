@@ -7,6 +7,7 @@ two steps on all rows are enough.
 import numpy as np
 
 from quartz.arrays import IntArray, Mask
+from quartz.data import Blocks
 from quartz.losses.examples import ExampleLosses
 
 SMALL = 60_000  # entries of X up to which samples do not pay
@@ -15,6 +16,11 @@ DEAR_ROWS_PER_FEATURE = 8  # of the only sample, if its matrix is all that is wa
 GROWTH = 6  # of one sample to the next
 LARGEST_SHARE = 1 / 3  # of the rows in a sample
 RARE = 0.25  # least share of each label in a sample, if there are so many
+
+
+def is_small(data: Blocks) -> bool:
+    """Whether all rows together cost no more than a sample would."""
+    return data.n * data.features <= SMALL
 
 
 def sizes(n: int, d: int, dear: bool) -> list[int]:
