@@ -311,7 +311,7 @@ def test_when_it_applies():
     X, y = make(losses.Logistic()).data.storage.matrix, np.arange(300) % 3
     assert newton.applies(Problem(X, y, losses.Softmax(), 0.1))
     assert not newton.applies(Problem(X, y, losses.SmoothedMulticlassHinge(), 0.1))
-    assert not newton.applies(Problem(X, np.sign(y - 0.5), losses.Hinge(), 0.1))
+    assert newton.applies(Problem(X, np.sign(y - 0.5), losses.Hinge(), 0.1))
     enet = Problem(X, y.astype(float), losses.Squared(), 0.1, regularizers.ElasticNet(mu=0.1))
     assert newton.applies(enet)
     groups = regularizers.GroupL2(np.arange(20) % 4, mu=0.1)
@@ -333,3 +333,40 @@ def test_never_taken_where_a_sampling_is_named(monkeypatch):
     assert not taken
     assert solve(problem, tol=1e-9).converged
     assert taken
+
+
+@pytest.mark.parametrize("intercept", [None, "penalized", "free"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    "loss", [losses.Hinge(), losses.Absolute(), losses.EpsilonInsensitive(0.2)], ids=repr
+)
+def test_multipliers_agree_with_epochs(loss, weighted, intercept):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(5000, 15))  # with samples
+    signs = abilities(loss).targets == "sign"
+    y = X[:, 0] + rng.normal(size=5000) + 0.5
+    y = np.sign(y) if signs else y
+    weights = rng.integers(0, 3, 5000).astype(float) if weighted else None
+    problem = Problem(X, y, loss, 1e-3, weights=weights, intercept=intercept)
+    found = solve(problem, methods.Newton(), tol=1e-6)
+    expected = solve(problem, methods.Permuted(), tol=1e-6)
+    assert found.converged
+    assert (
+        found.certificate.primal_value - expected.certificate.dual_value
+        <= 2e-6 * expected.certificate.primal_value
+    )
+    assert found.certificate.relative_gap >= 0
+
+
+def test_multipliers_with_an_elastic_net_and_a_warm_start():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(400, 8))
+    y = np.sign(X[:, 0] + 0.5 * rng.normal(size=400))
+    problem = Problem(X, y, losses.Hinge(), 1e-2, regularizers.ElasticNet(mu=0.5))
+    first = solve(problem, methods.Newton(), tol=1e-3)
+    second = solve(problem, methods.Newton(), tol=1e-7, start=first)
+    assert second.converged
+    expected = solve(problem, methods.Permuted(), tol=1e-7, max_passes=5000)
+    np.testing.assert_allclose(
+        second.certificate.primal_value, expected.certificate.primal_value, rtol=2e-7
+    )

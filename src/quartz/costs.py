@@ -26,6 +26,7 @@ class Nanoseconds(NamedTuple):
     slope_of_class: float = 20.0  # the same for each class of a loss over classes
     blas_entry: float = 0.6  # each entry of rows that BLAS multiplies for a Gram matrix, besides
     blas_operation: float = 0.012  # one multiplication or addition in a dense product
+    sweep: float = 1.5e5  # besides, in Python
 
 
 COSTS = Nanoseconds()
@@ -44,6 +45,8 @@ class NewtonWork(NamedTuple):
 NEAR_SOLUTION = NewtonWork(hessians=1.5, sweeps=4.0)
 FROM_ZERO = NewtonWork(hessians=1.5, sweeps=6.0)  # samples of the rows come first
 QUASI_NEWTON = NewtonWork(hessians=1.0, sweeps=20.0)  # for several classes
+MULTIPLIERS = NewtonWork(hessians=1.0, sweeps=12.0)  # for a loss that is not smooth
+MANY_MULTIPLIERS = NewtonWork(hessians=8.0, sweeps=100.0)  # the same where epochs are slow
 QUADRATIC = NewtonWork(hessians=1.0, sweeps=3.0)  # with a constant phi'' one step is enough
 
 
@@ -84,6 +87,11 @@ def newton(data: Blocks, quadratic: bool, work: NewtonWork = FROM_ZERO) -> float
     work = QUADRATIC if quadratic else work
     system = COSTS.blas_operation * data.d**3 / 3
     return work.hessians * (hessian(data) + system) + work.sweeps * sweep(data)
+
+
+def multipliers(data: Blocks, work: NewtonWork = MULTIPLIERS) -> float:
+    """The method of multipliers to the end, in nanoseconds."""
+    return work.hessians * hessian(data) + work.sweeps * (sweep(data) + COSTS.sweep)
 
 
 def newton_passes(data: Blocks, quadratic: bool, iterated: bool) -> float:

@@ -350,3 +350,18 @@ def test_slopes_are_gradient_and_curvature():
         gradient, curvature = loss.slopes(a, y)
         np.testing.assert_allclose(gradient, loss.gradient(a, y), rtol=1e-14)
         np.testing.assert_allclose(curvature, loss.curvature(a, y), rtol=1e-14, atol=1e-300)
+
+
+def test_steps_are_slopes_of_the_moreau_envelope():
+    rng = np.random.default_rng(0)
+    envelopes = [loss for loss in registry.LOSSES if base.abilities(loss).smoothed is not None]
+    assert len(envelopes) >= 3
+    for loss in envelopes:
+        for q in (0.01, 1.0, 30.0):
+            a, y = 2 * rng.normal(size=50), rng.choice([-1.0, 1.0], 50)
+            alpha = rng.uniform(0, 1, 50) * y  # inside the domain of all of them
+            expected = [loss.step(*one, q) for one in zip(alpha, a, y, strict=True)]
+            envelope = loss.smoothed(q)
+            np.testing.assert_allclose(
+                -envelope.gradient(a - q * alpha, y), expected, rtol=1e-12, atol=1e-13
+            )

@@ -148,11 +148,16 @@ class Blocks(ABC):
     def gram_products(self, alpha: Array) -> Array:
         """A_i' A_i alpha_i for every i."""
 
-    def bordered_gram(self, gram: Array, weights: Array) -> Array:
-        """The lower triangle of 1/n sum_i h_i A_i A_i', for m = 1 and the weights h.
+    @property
+    def gram_size(self) -> int:
+        """Rows of the matrix that :meth:`bordered_gram` takes, with columns that are not stored."""
+        return self.features
 
-        `gram` is that of the storage's rows. Columns that are not stored, such as that of an
-        intercept, are added to it as a border.
+    def bordered_gram(self, gram: Array) -> Array:
+        """The lower triangle of sum_i h_i A_i A_i', for m = 1.
+
+        `gram` is that of the storage's rows with the weights h, as :meth:`Storage.add_gram` leaves
+        it; columns that are not stored, such as that of an intercept, replace its border.
         """
         return gram
 

@@ -132,58 +132,64 @@ class Storage(ABC):
     ) -> None:
         """Add sum_i weights_i x_i x_i' over the examples to the lower triangle of `out`.
 
+        If that has one more row and column than X has columns, the vectors are (x_i, 1).
         `examples` is None for all rows. Weights that are not negative take half the operations.
         With `single`, BLAS may multiply in float32, which takes half the time; sums of parts are in
         float64.
         """
         if not self.gram_by_blas:
             everyone = np.arange(self.shape[0]) if examples is None else examples
-            passes.add_outer_products(self.rows, self.parts, everyone, weights, out)
-            return
-        if not weights.strides[0]:  # one number, broadcast
-            out += float(weights[0]) * self._plain_gram(examples, len(weights), single)
+            features = self.shape[1]
+            passes.add_outer_products(self.rows, self.parts, features, everyone, weights, out)
+        elif not weights.strides[0]:  # one number, broadcast
+            out += float(weights[0]) * self._plain_gram(examples, len(weights), len(out), single)
         elif weights.min(initial=0.0) >= 0:
             self._add_scaled_gram(examples, len(weights), np.sqrt(weights), out, single)
         else:
             for part in rows_in_parts(len(weights), self._gram_rows):
                 rows = self.dense_rows(part if examples is None else examples[part])
+                if len(out) > self.shape[1]:
+                    rows = np.column_stack([rows, np.ones(len(rows))])
                 out += rows.T @ (weights[part, None] * rows)
 
-    def _plain_gram(self, examples: IntArray | None, count: int, single: bool) -> Array:
-        """sum_i x_i x_i' over so many examples; that of all rows is kept for other targets."""
+    def _plain_gram(self, examples: IntArray | None, count: int, size: int, single: bool) -> Array:
+        """The same for weights 1 and so many examples; that of all rows is kept."""
         kept = self.__dict__.setdefault("_kept_grams", {})
-        if examples is None and single in kept:
-            return np.asarray(kept[single])
-        found = np.zeros((self.shape[1], self.shape[1]))
+        if examples is None and (size, single) in kept:
+            return np.asarray(kept[size, single])
+        found = np.zeros((size, size))
         self._add_scaled_gram(examples, count, None, found, single)
         if examples is None and self.shape[1] <= MOST_KEPT_FEATURES:
-            kept[single] = found
+            kept[size, single] = found
         return found
 
     def _add_scaled_gram(
         self, examples: IntArray | None, count: int, roots: Array | None, out: Array, single: bool
     ) -> None:
-        """Add sum_i roots_i^2 x_i x_i' over so many examples to `out`."""
-        kind, together = np.float32 if single else np.float64, self._gram_rows
+        """The same for so many examples, whose weights have these square roots or are 1."""
+        kind, together, d = np.float32 if single else np.float64, self._gram_rows, self.shape[1]
+        copies = roots is not None or single
 
         def of_part(part: slice) -> Array:
             total, stop = np.zeros_like(out), min(part.stop, count)
-            scaled = np.empty((min(together, stop - part.start), self.shape[1]), kind)
+            scaled = np.empty((min(together, stop - part.start), len(out)), kind)
             for start in range(part.start, stop, together):
                 some = slice(start, min(start + together, stop))
                 rows = self.dense_rows(some if examples is None else examples[some])
-                if roots is not None or single:
-                    root = 1.0 if roots is None else roots[some, None]
-                    to = scaled[: len(rows)]
-                    rows = np.multiply(rows, root, out=to, casting="same_kind")
-                total += rows.T @ rows  # for which NumPy calls BLAS's syrk
+                if copies:
+                    to, root = scaled[: len(rows)], 1.0 if roots is None else roots[some, None]
+                    np.multiply(rows, root, out=to[:, :d], casting="same_kind")
+                    to[:, d:] = root
+                    total += to.T @ to  # for which NumPy calls BLAS's syrk
+                else:
+                    total[:d, :d] += rows.T @ rows
+                    total[d:, :d] += np.ones(len(rows)) @ rows
+                    total[d:, d:] += len(rows)
             return total
 
         # Parts that are few, because each has a matrix of its own, and many enough for threads.
         longer = max(together, -(-count // GRAM_PARTS))
-        for total in in_parts(
-            of_part, rows_in_parts(count, longer), count * self.shape[1] ** 2 / 8
-        ):
+        for total in in_parts(of_part, rows_in_parts(count, longer), count * d**2 / 8):
             out += total
 
     @property

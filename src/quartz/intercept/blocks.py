@@ -27,8 +27,6 @@ class InterceptBlocks(Blocks):
         s; a penalized intercept has 1.
     centre : ndarray of shape (features,), optional
         c, by default 0.
-    mean : ndarray of shape (features,), optional
-        The mean of the rows, if it is known.
 
     Attributes
     ----------
@@ -40,7 +38,6 @@ class InterceptBlocks(Blocks):
         rows: Blocks,
         constant: float = 1.0,
         centre: Array | None = None,
-        mean: Array | None = None,
     ) -> None:
         self.storage, self.n, self.m = rows.storage, rows.n, rows.m
         self.d, self.rows_alike = rows.d + rows.m, rows.rows_alike
@@ -49,14 +46,6 @@ class InterceptBlocks(Blocks):
         self._exact = False
         self.centred = centre is not None
         self.centre = np.zeros(rows.features) if centre is None else centre
-        self._given_mean = mean
-
-    @cached_property
-    def _mean(self) -> Array:
-        """The mean of the rows."""
-        if self._given_mean is not None:
-            return self._given_mean
-        return self.storage.multiply_transposed(np.ones(self.n)) / self.n
 
     @cached_property
     def products(self) -> Array:
@@ -122,15 +111,14 @@ class InterceptBlocks(Blocks):
     def gram_products(self, alpha: Array) -> Array:
         return self.per_example(self.norms) * alpha
 
-    def bordered_gram(self, gram: Array, weights: Array) -> Array:
+    @property
+    def gram_size(self) -> int:
+        return self.features + 1
+
+    def bordered_gram(self, gram: Array) -> Array:
         c, s = self.centre, self.constant
-        if not weights.strides[0]:  # one number, broadcast
-            total = float(weights[0])
-            column = total * self._mean
-        else:
-            total, column = float(np.mean(weights)), self.rows.combination(weights) / self.n
-        whole = np.zeros((self.d, self.d))
-        whole[:-1, :-1] = gram
+        column, total = gram[-1, :-1], gram[-1, -1]
+        whole = gram.copy()
         if self.centred:
             half = np.multiply.outer(0.5 * total * c - column, c)
             whole[:-1, :-1] += half + half.T

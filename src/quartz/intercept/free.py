@@ -129,8 +129,7 @@ class FreeIntercept(Intercept):
             strength = max(lam, spread / (gamma * losses.n))  # that of acceleration
             wanted = CURVATURE_MULTIPLE * strength / max(curvature, LEAST_CURVATURE / gamma)
             square = min(max(wanted, square), MOST_SHARE * spread)
-        mean = centre if weights is None else None
-        return FreeBlocks(rows, float(np.sqrt(square)) or 1.0, centre, mean)
+        return FreeBlocks(rows, float(np.sqrt(square)) or 1.0, centre)
 
     def _curvature_at_zero(self) -> float | None:
         """The mean curvature at w = 0 and the best b; None if the loss does not know."""

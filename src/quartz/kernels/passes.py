@@ -38,10 +38,13 @@ def squared_multiply(rows: Opaque, parts: Parts, x: Array, out: Array) -> None:
 
 
 def add_outer_products(
-    rows: Opaque, parts: Parts, examples: IntArray, weights: Array, out: Array
+    rows: Opaque, parts: Parts, features: int, examples: IntArray, weights: Array, out: Array
 ) -> None:
-    """Add sum_i weights_i x_i x_i' over the examples to the lower triangle of `out`."""
-    specialize(_add_outer_products, parts)(rows, examples, weights, out)
+    """Add sum_i weights_i x_i x_i' over the examples to the lower triangle of `out`.
+
+    If that has one more row, the vectors are (x_i, 1).
+    """
+    specialize(_add_outer_products, parts)(rows, features, examples, weights, out)
 
 
 def scatter(rows: Opaque, parts: Parts, examples: IntArray, out: Array) -> None:
@@ -103,15 +106,22 @@ def _squared_multiply(rows: Opaque, x: Array, out: Array) -> None:
             out[i] += entry * entry * x[column(rows, k, start)]
 
 
-def _add_outer_products(rows: Opaque, examples: IntArray, weights: Array, out: Array) -> None:
+def _add_outer_products(
+    rows: Opaque, features: int, examples: IntArray, weights: Array, out: Array
+) -> None:
+    bordered = len(out) > features
     for r in range(examples.size):
         i = np.uint64(examples[r])
         start, stop = row_start(rows, i), row_start(rows, i + np.uint64(1))
         for k in range(start, stop):
-            scaled = weights[r] * value(rows, k)
+            left, scaled = column(rows, k, start), weights[r] * value(rows, k)
             for other in range(start, k + np.uint64(1)):
-                left, right = column(rows, k, start), column(rows, other, start)
+                right = column(rows, other, start)
                 out[max(left, right), min(left, right)] += scaled * value(rows, other)
+            if bordered:
+                out[features, left] += scaled
+        if bordered:
+            out[features, features] += weights[r]
 
 
 def _scatter(rows: Opaque, examples: IntArray, out: Array) -> None:

@@ -22,6 +22,8 @@ Optional
                           examples, (m, m); for quasi-Newton steps
     transcendental        True if the formulas have exp or log, which NumPy evaluates faster on an
                           array than a compiled loop does one by one
+    smoothed(gamma)       for a scalar loss that is not smooth, its Moreau envelope, the loss whose
+                          conjugate is phi* + gamma ||.||^2 / 2; for Newton steps
     quadratic             True if phi'' is constant: then one Newton step solves the problem
     targets               "real" (default), "sign" (-1 or +1) or "class" (0, ..., m - 1)
     vector                True if phi couples the m outputs (default False)
@@ -131,6 +133,8 @@ class Abilities:
         Whether a loss with `vector` has `values`, `gradients` and `conjugates`.
     slopes : function or None
         The pair of gradient and curvature, called as ``slopes(loss, a, y)``.
+    smoothed : function or None
+        Called as ``smoothed(gamma)``.
     probabilities : function or None
         Called as ``probabilities(a)`` with the predictions of all examples.
     transcendental, quadratic, targets, vector, simplex
@@ -146,6 +150,7 @@ class Abilities:
     mean_hessian: Callable[[Array, Array], Array] | None
     plural: bool
     transcendental: bool
+    smoothed: "Callable[[float], Loss] | None"
     probabilities: Callable[[Array], Array] | None
     quadratic: bool
     targets: Targets
@@ -172,6 +177,7 @@ def abilities(loss: Loss) -> Abilities:
         mean_hessian=getattr(loss, "mean_hessian", None),
         plural=vector and all(hasattr(kind, name) for name in PLURALS),
         transcendental=bool(getattr(loss, "transcendental", False)),
+        smoothed=getattr(loss, "smoothed", None),
         probabilities=getattr(loss, "probabilities", None),
         quadratic=bool(getattr(loss, "quadratic", False)),
         targets=getattr(loss, "targets", "real"),

@@ -48,6 +48,10 @@ class Hinge(NamedTuple):
         # No move is longer than 1; without the bounds of q the quotient may overflow.
         return y * min(max(y * alpha + min(max(slack, -q), q) / q, 0.0), 1.0)
 
+    def smoothed(self, gamma: float) -> "SmoothedHinge":
+        """Its Moreau envelope."""
+        return SmoothedHinge(gamma)
+
 
 class SmoothedHinge(NamedTuple):
     """The smoothed hinge loss [d-1]; phi*(u) = -b + gamma b^2 / 2 for b in [0, 1]."""
@@ -77,6 +81,13 @@ class SmoothedHinge(NamedTuple):
         """1 / gamma where the loss is bent, else 0."""
         slack = 1.0 - y * a
         return ((slack > 0.0) & (slack < self.gamma)) / self.gamma
+
+    def slopes(self, a: Floats, y: Floats) -> tuple[Floats, Floats]:
+        """`gradient` and `curvature`."""
+        bent = np.minimum(np.maximum(1.0 - y * a, 0.0), self.gamma)
+        steepness = min(1.0 / self.gamma, 1e308)  # times 0 it is 0
+        bends = ((bent > 0.0) & (bent < self.gamma)) * steepness
+        return bent * y * -steepness, bends
 
     def conjugate(self, u: Floats, y: Floats) -> Floats:
         """phi*(u)."""
@@ -115,6 +126,12 @@ class SquaredHinge(NamedTuple):
     def curvature(self, a: Floats, y: Floats) -> Floats:
         """1 / gamma below margin 1, else 0."""
         return (y * a < 1.0) / self.gamma
+
+    def slopes(self, a: Floats, y: Floats) -> tuple[Floats, Floats]:
+        """`gradient` and `curvature`."""
+        slack = np.maximum(1.0 - y * a, 0.0)
+        steepness = min(1.0 / self.gamma, 1e308)  # times 0 it is 0
+        return slack * y * -steepness, (slack > 0.0) * steepness
 
     def conjugate(self, u: Floats, y: Floats) -> Floats:
         """phi*(u)."""

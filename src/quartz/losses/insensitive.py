@@ -44,6 +44,10 @@ class Absolute(NamedTuple):
         # No move is longer than 2.
         return min(max(alpha + min(max(y - a, -2.0 * q), 2.0 * q) / q, -1.0), 1.0)
 
+    def smoothed(self, gamma: float) -> "Huber":
+        """Its Moreau envelope."""
+        return Huber(gamma)
+
 
 class Huber(NamedTuple):
     """phi(a) = r^2 / (2 gamma) for |r| <= gamma, else |r| - gamma / 2."""
@@ -67,6 +71,11 @@ class Huber(NamedTuple):
     def curvature(self, a: Floats, y: Floats) -> Floats:
         """1 / gamma where the loss is bent, else 0."""
         return (np.abs(a - y) < self.gamma) / self.gamma
+
+    def slopes(self, a: Floats, y: Floats) -> tuple[Floats, Floats]:
+        """`gradient` and `curvature`."""
+        bent = np.minimum(np.maximum(a - y, -self.gamma), self.gamma)
+        return bent / self.gamma, (np.abs(bent) < self.gamma) * min(1.0 / self.gamma, 1e308)
 
     def conjugate(self, u: Floats, y: Floats) -> Floats:
         """phi*(u)."""
@@ -117,6 +126,10 @@ class EpsilonInsensitive(NamedTuple):
         if q <= 0.0:
             return np.sign(shrunk)
         return min(max(shrunk, -q), q) / q
+
+    def smoothed(self, gamma: float) -> "SmoothedEpsilonInsensitive":
+        """Its Moreau envelope."""
+        return SmoothedEpsilonInsensitive(self.epsilon, gamma)
 
 
 class SmoothedEpsilonInsensitive(NamedTuple):

@@ -16,7 +16,7 @@ from quartz import costs
 from quartz.certificate import certify
 from quartz.methods import newton
 from quartz.methods.accelerated import accelerate
-from quartz.methods.newton import NewtonSteps
+from quartz.methods.newton import sample
 from quartz.methods.state import Saved, State
 from quartz.methods.steps import Epochs, Steps
 from quartz.problem import Problem
@@ -31,11 +31,16 @@ TRIAL = 20.0  # window for acceleration, and the passes after which it must look
 NOT_WORTH_A_CHANGE = 6.0  # remaining passes up to which nothing is changed
 TOO_MANY, TOO_MANY_NOT_SMOOTH = 60.0, 200.0  # remaining passes after a trial: not promising
 # Steps after which Newton's method is given up, in all and while no estimate is half the least one
-MOST_NEWTON_STEPS, MOST_NEWTON_STEPS_OF_A_STALL = 60, 15
+MOST_NEWTON_STEPS = 60, 15
+MOST_MULTIPLIER_STEPS = 150, 40
 # What to begin with
 ILL_CONDITIONED = 4.0  # v_i / (gamma_i n lam) of half the examples, where plain epochs are slow
 PASSES_WELL_CONDITIONED, PASSES_ILL_CONDITIONED = 5.0, 15.0  # that epochs are expected to take
 FIRST_SHARE = 0.8  # of their cost that Newton's method may have, to be taken first
+# For losses that are not smooth: passes by mean ||x_i||^2 / (n lam), with these bounds between them
+PASSES_NOT_SMOOTH, CONDITIONS_NOT_SMOOTH = (3.0, 6.0, 15.0), (0.3, 4.0)
+ROWS_PER_FEATURE = 50  # with fewer of them the method of multipliers takes many steps
+RARE = 0.1  # share of a label, below which epochs are fast
 # While acceleration pauses and plain epochs are tried in its place
 TRIED_SHARE, TRIED_SHARE_NOT_SMOOTH = 0.1, 0.3  # passes to try, as a share of the accelerated ones
 ABOUT_TO_REGAIN = 1.5  # passes within which its gap would be regained: then the trial goes on
@@ -163,6 +168,8 @@ class NewtonCandidate(Candidate):
 
     replaces_epochs = True
     certifies_start = False
+    _for_smooth_losses = True
+    _most_steps = MOST_NEWTON_STEPS
 
     def __init__(self, problem: Problem, plain: PlainCandidate, rng: np.random.Generator) -> None:
         self._problem, self._rng = problem, rng
@@ -170,8 +177,9 @@ class NewtonCandidate(Candidate):
         self._least, self._steps_then = np.inf, 0  # the least estimate, and the step that found it
 
     def applies(self) -> bool:
-        features = self._problem.data.features
-        return newton.applies(self._problem) and features <= costs.MOST_FEATURES
+        problem = self._problem
+        right = problem.losses.abilities.smooth == self._for_smooth_losses
+        return right and newton.applies(problem) and problem.data.features <= costs.MOST_FEATURES
 
     @cached_property
     def _cost(self) -> float:
@@ -201,7 +209,7 @@ class NewtonCandidate(Candidate):
     def begin(self, state: State, passes: float, w_is_stale: bool) -> None:
         if w_is_stale:
             state.w = self._problem.conjugate_point(state.abar).copy()
-        self.steps = NewtonSteps(self._problem, self._rng)
+        self.steps = newton.Newton().steps(self._problem, self._rng)
         self._first_iteration = state.iteration
         self._least, self._steps_then = np.inf, 0
 
@@ -209,11 +217,41 @@ class NewtonCandidate(Candidate):
         steps = state.iteration - self._first_iteration
         if not now.estimate > 0.5 * self._least:
             self._least, self._steps_then = now.estimate, steps
-        stalls = steps - self._steps_then > MOST_NEWTON_STEPS_OF_A_STALL
-        if now.estimate == np.inf or steps > MOST_NEWTON_STEPS or stalls:
+        most, most_of_a_stall = self._most_steps
+        stalls = steps - self._steps_then > most_of_a_stall
+        if now.estimate == np.inf or steps > most or stalls:
             choice.drop(self)
             state.abar[:] = self._problem.abar(state.duals)
             choice.turn_to(choice.plain, state, now.passes)
+
+
+class MultiplierCandidate(NewtonCandidate):
+    """The same for losses that are not smooth."""
+
+    _for_smooth_losses = False
+    _most_steps = MOST_MULTIPLIER_STEPS
+
+    @cached_property
+    def _cost(self) -> float:
+        data = self._problem.data
+        return costs.multipliers(data, costs.MANY_MULTIPLIERS) / costs.epoch(data, iterated=False)
+
+    def may_come_first(self) -> bool:
+        """Where they are likely cheaper than epochs, by how many these are likely to be."""
+        problem = self._problem
+        data, labels = problem.data, problem.losses.by_label
+        if not data.storage.gram_by_blas:
+            return False
+        if not sample.is_small(data) and problem.n < ROWS_PER_FEATURE * data.features:
+            return False
+        if labels is not None:
+            shares = labels.weights_or_ones / problem.n
+            if shares.min() < RARE:  # then w is nearly 0, or many examples are at the kink
+                return False
+        condition = data.storage.mean_square / (problem.n * problem.lam)
+        passes = PASSES_NOT_SMOOTH[int(np.searchsorted(CONDITIONS_NOT_SMOOTH, condition))]
+        whole = costs.multipliers(data)
+        return whole < FIRST_SHARE * passes * costs.epoch(data, iterated=False)
 
 
 class AccelerationCandidate(Candidate):
@@ -327,6 +365,7 @@ class _Paused(NamedTuple):
 
 CANDIDATES: Sequence[Callable[[Problem, PlainCandidate, np.random.Generator], Candidate]] = (
     NewtonCandidate,
+    MultiplierCandidate,
     AccelerationCandidate,
 )
 """Those that may come first or follow plain epochs; where several pay, the first one is taken."""

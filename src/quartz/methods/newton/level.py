@@ -31,7 +31,9 @@ from quartz.regularizers.base import Regularizer, abilities
 from quartz.rounding import Predicted, norm
 
 CHANGE = 0.1  # relative change of a curvature below which the old one is kept
-MOST_CHANGED = 0.5  # share of changed curvatures above which BLAS forms the whole matrix anew
+FEW = 0.5  # share of rows up to which they are gathered for a matrix
+FEW_SLOPES = 0.1  # share of slopes that changed, up to which the gradient is updated
+LARGE = 1e6  # entries of X below which a whole product is as fast
 NEGLIGIBLE = 1e-6  # a curvature, over the largest one
 FLAT = 0.05  # mean curvature, over its bound, below which the matrix would be lam I nearly
 # Matrices in float32, where a step solves a system that is slightly wrong. Its dual point is none
@@ -86,9 +88,11 @@ class Level:
         self._quadratic = abilities(regularizer).quadratic
         self._penalized = penalized
         self._count = int(np.count_nonzero(penalized))  # they come first
-        self._gram = np.empty((0, 0))  # lower triangle, without lam
+        self._gram = np.empty((0, 0))  # lower triangle, without lam and centre
         self._in_gram = np.empty(0)  # S
         self._factor: Array | None = None
+        self._slopes_of_mean: Array | None = None  # those of the last gradient
+        self._mean_slope = np.empty(0)
         self.visited = 0
         self.keeps_matrix = False
         self.single = single and data.features >= SINGLE_FEATURES and data.storage.gram_by_blas
@@ -102,18 +106,38 @@ class Level:
         self.slopes, self.bends = self.losses.slopes(predictions)
         self._way, self._steps = norm(w), 0
 
+    def exchange(self, losses: ExampleLosses) -> None:
+        """Go on with other losses of the same examples."""
+        self.losses, self._gram = losses, np.empty((0, 0))
+        self.slopes, self.bends = losses.slopes(self.predictions)
+
     @property
     def reached(self) -> Predicted:
         """The point, for a certificate."""
         return Predicted(self.w, self.predictions, self._way, self._steps)
 
     def gradient(self) -> Array:
-        """Grad f(w), for L2 grad P(w); one product."""
-        self.visited += self.data.n
-        mean = self.data.combination(self.slopes) / self.data.n
+        """Grad f(w), for L2 grad P(w); one product at most."""
+        if not self._update_mean_slope():
+            self.visited += self.data.n
+            self._mean_slope = self.data.combination(self.slopes) / self.data.n
+        self._slopes_of_mean = self.slopes
         if self._quadratic:
-            mean += self._lam * (self._penalized * self.w)
-        return np.asarray(mean)
+            return np.asarray(self._mean_slope + self._lam * (self._penalized * self.w))
+        return self._mean_slope.copy()
+
+    def _update_mean_slope(self) -> bool:
+        """Bring 1/n sum_i A_i phi_i' up to date if few slopes have changed since the last time."""
+        n, then = self.data.n, self._slopes_of_mean
+        if then is None or n * self.data.features < LARGE or self.bent_share() > FEW_SLOPES:
+            return False
+        changed = np.flatnonzero(self.slopes != then)
+        if len(changed) > FEW_SLOPES * n:
+            return False
+        some = self.data.take(changed)
+        self._mean_slope = self._mean_slope + some.combination((self.slopes - then)[changed]) / n
+        self.visited += len(changed)
+        return True
 
     def gap(self, gradient: Array) -> float:
         """The gap of w and -phi_i'; for L2 it is ||grad P||^2 / (2 lam).
@@ -139,7 +163,7 @@ class Level:
         if self._quadratic:
             return np.asarray(lapack.dpotrs(self.factor(), -gradient, lower=1)[0])
         self._update()
-        whole = self.data.bordered_gram(self._gram, self._in_gram)
+        whole = self.data.bordered_gram(self._gram)
         whole = np.tril(whole) + np.tril(whole, -1).T
         return self._minimizer(whole, whole @ self.w - gradient) - self.w
 
@@ -164,7 +188,7 @@ class Level:
                 self.losses,
                 self.predictions,
                 along,
-                lambda t: self._penalty(self.w + t * direction),
+                lambda t: self.penalty(self.w + t * direction),
             )
         self.length, self.predictions, self.slopes, self.bends = found
         self.moved = self.length * direction
@@ -195,7 +219,7 @@ class Level:
 
     def objective(self) -> float:
         """P(w)."""
-        return float(np.mean(self.losses.values(self.predictions))) + self._penalty(self.w)
+        return float(np.mean(self.losses.values(self.predictions))) + self.penalty(self.w)
 
     def bent_share(self) -> float:
         """The share of the examples with a curvature, which a matrix consists of."""
@@ -209,7 +233,7 @@ class Level:
         bend = 0.5 / gamma if self.bends is None else float(np.mean(self.bends))
         return float(np.mean(self.slopes * self.slopes)) / max(bend, 1e-300)
 
-    def _penalty(self, w: Array) -> float:
+    def penalty(self, w: Array) -> float:
         """Lam g(w)."""
         return self._lam * float(np.sum(self._g.value(w[: self._count])))
 
@@ -245,7 +269,8 @@ class Level:
         count = int(np.count_nonzero(changed))
         if not count:
             return
-        if storage.gram_by_blas and count > MOST_CHANGED * self.data.n:
+        anew = np.count_nonzero(bends)
+        if count * (2 if storage.gram_by_blas else 1) > anew:  # BLAS has no half of X'DX, D <> 0
             self._form(bends)
             return
         self._factor = None
@@ -261,12 +286,12 @@ class Level:
         self.visited += n
         if not bends.strides[0]:  # one number, broadcast
             some, weights = None, np.broadcast_to(bends[0] / n, n)
-        elif np.count_nonzero(bends) > MOST_CHANGED * n:
+        elif np.count_nonzero(bends) > FEW * n:
             some, weights = None, bends / n
         else:
             some = np.flatnonzero(bends)
             weights = bends[some] / n
-        self._gram = np.zeros((self.data.features, self.data.features))
+        self._gram = np.zeros((self.data.gram_size, self.data.gram_size))
         storage.add_gram(some, weights, self._gram, self.single)
         if self.single and not self._lam > SINGLE_ERROR * self._gram.diagonal().max():
             self.single = False
@@ -285,7 +310,7 @@ class Level:
 
     def _factorized(self) -> Array:
         """The Cholesky factor; rounding may ask for a little more than lam."""
-        whole = self.data.bordered_gram(self._gram, self._in_gram)
+        whole = self.data.bordered_gram(self._gram)
         diagonal = whole.diagonal().copy()
         added = self._lam
         for _ in range(TRIALS):

@@ -20,6 +20,7 @@ from quartz.losses.examples import ExampleLosses
 from quartz.methods.newton import sample
 from quartz.methods.newton.level import Level
 from quartz.methods.newton.metric import Metric, by_factor, of_product
+from quartz.methods.newton.multipliers import MultiplierSteps
 from quartz.methods.state import State
 from quartz.methods.steps import Method, Steps
 from quartz.problem import Problem
@@ -43,16 +44,16 @@ def applies(problem: Problem) -> bool:
 
     They need one output, a smooth loss with `curvature`, and L2 or another separable penalty with
     `conjugate_curvature`. For a loss over classes with `mean_hessian` and L2 there are quasi-Newton
-    steps.
+    steps. For a loss that is not smooth but has `smoothed` there is the method of multipliers
+    (:mod:`quartz.methods.newton.multipliers`).
     """
     can, penalty = problem.losses.abilities, abilities(problem.regularizer)
-    if not can.smooth:
-        return False
     if problem.data.m > 1:
         has_matrix = problem.data.rows_alike == problem.data.m  # w is a matrix, A_i'w its product
         return has_matrix and penalty.quadratic and can.plural and can.mean_hessian is not None
     piecewise = penalty.conjugate_curvature is not None and penalty.weakened is not None
-    return can.curvature is not None and (penalty.quadratic or piecewise)
+    bends = can.curvature if can.smooth else can.smoothed
+    return bends is not None and (penalty.quadratic or piecewise)
 
 
 @dataclass(frozen=True)
@@ -61,15 +62,16 @@ class Newton(Method):
 
     has_free_columns = True
 
-    def steps(self, problem: Problem, rng: np.random.Generator) -> "NewtonSteps":
+    def steps(self, problem: Problem, rng: np.random.Generator) -> Steps:
         """Return its steps for a problem."""
         if not applies(problem):
             raise ValueError(
-                "Newton steps need one output, a smooth loss with `curvature`, and L2 or another "
-                "separable regularizer with `conjugate_curvature`, "
+                "Newton steps need one output, a smooth loss with `curvature` or another one with "
+                "`smoothed`, and L2 or another separable regularizer with `conjugate_curvature`, "
                 f"and this is {problem!r}. Use another method."
             )
-        return NewtonSteps(problem, rng)
+        smooth = problem.losses.abilities.smooth
+        return NewtonSteps(problem, rng) if smooth else MultiplierSteps(problem, rng)
 
 
 class NewtonSteps(Steps):
@@ -249,9 +251,10 @@ class NewtonSteps(Steps):
         if rows.features > MOST_FEATURES_OF_CLASSES:
             return Metric()
         B = hessian(level.predictions, losses.weights_or_ones)
-        gram = np.zeros((rows.features, rows.features))
+        one = rows.for_one_output()
+        gram = np.zeros((one.gram_size, one.gram_size))
         rows.storage.add_gram(None, np.broadcast_to(1 / rows.n, rows.n), gram)
-        whole = rows.for_one_output().bordered_gram(gram, np.ones(rows.n))
+        whole = one.bordered_gram(gram)
         whole = np.tril(whole) + np.tril(whole, -1).T
         if not (np.isfinite(whole).all() and np.isfinite(B).all()):
             return Metric()
