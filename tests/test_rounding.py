@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from quartz import Problem, QuartzClassifier, certify, grid, losses, methods, regularizers, solve
 from quartz.certificate import certify_accurately
-from quartz.data import CsrStorage, DenseStorage
+from quartz.data import CsrStorage, DenseStorage, dense
 from quartz.data import storage as storages
 from quartz.data.accurate import AccurateStorage
 from quartz.laws import LawError
@@ -90,12 +90,15 @@ def test_free_intercepts_have_duals_that_sum_to_exactly_zero(loss, weighted):
 @pytest.mark.parametrize("kind", ["csr", "csr32", "dense", "dense32"])
 def test_transposed_products_are_summed_in_parts(monkeypatch, kind):
     monkeypatch.setattr(storages, "PART_ROWS", 64)
+    monkeypatch.setattr(dense, "PART_ROWS", 64)
+    monkeypatch.setattr(dense, "CONVERTED", 0)
+    monkeypatch.setattr(dense, "SUMMED_ROWS", 16)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3)).astype(np.float32 if "32" in kind else np.float64)
     x = rng.normal(size=300)
     storage = CsrStorage(sp.csr_array(X)) if "csr" in kind else DenseStorage(X)
-    assert storage.part_rows == 64
-    assert storage.column_terms == 64 + 4
+    expected = {"csr": 64 + 4, "csr32": 64 + 4, "dense": 16 + 4 + 1 + 4, "dense32": 16 + 1 + 1 + 18}
+    assert storage.column_terms == expected[kind]
     found = storage.multiply_transposed(x)
     bound = relative_error(storage.column_terms) * (np.abs(X).T @ np.abs(x))
     for j in range(3):

@@ -9,10 +9,12 @@ it.
 import numpy as np
 
 from quartz.arrays import Array, Floats, IntArray
+from quartz.parallel import rows_in_parts
 
 DIGITS = 52  # binary digits that the largest number has on its grid: one less than a float has
 SMALLEST = 1e-280  # numbers below it count as 0, because the grid itself would underflow
 TOGETHER = 1024  # units whose sum is below 2^63
+PART = 8 * TOGETHER  # numbers that are rounded at once, because they stay in the cache
 MOST_MOVES = 1000  # of units from one number to another; one is enough unless room is scarce
 
 
@@ -30,14 +32,38 @@ def balanced(alpha: Array, low: Floats, high: Floats) -> Array:
     """
     q = float(spacing(max(float(alpha.max(initial=0.0)), -float(alpha.min(initial=0.0)))))
     inverse = 1 / q  # exact, for a power of two
-    least, most = np.ceil(low * inverse), np.floor(high * inverse)
-    units = np.rint(alpha * inverse)
-    if np.ndim(least):  # else there are no bounds
-        np.minimum(np.maximum(units, least, out=units), most, out=units)
-    excess = _sum(units)
+    units, excess = np.empty_like(alpha), 0
+    parts = rows_in_parts(len(alpha), PART)
+    for part in parts:
+        some = np.rint(alpha[part] * inverse, out=units[part])
+        if np.ndim(low):  # else there are no bounds
+            least, most = _ends(low, high, part, inverse)
+            np.minimum(np.maximum(some, least, out=some), most, out=some)
+        excess += _sum(some)
+    for part in parts if excess else ():  # one number with room for all of it is mostly enough
+        least, most = _ends(low, high, part, inverse)
+        inside = np.minimum(units[part] - least, most - units[part])
+        i = int(inside.argmax())
+        if inside[i] > abs(excess):
+            units[part][i] -= excess
+            excess = 0
+            break
+    if excess and not _moved(units, excess, *_ends(low, high, slice(None), inverse)):
+        return np.zeros_like(alpha)
+    units *= q
+    return units
+
+
+def _ends(low: Floats, high: Floats, part: slice, inverse: float) -> tuple[Floats, Floats]:
+    """The bounds of a part, in units."""
+    if not np.ndim(low) or not np.ndim(high):
+        return -np.inf, np.inf
+    return np.ceil(low[part] * inverse), np.floor(high[part] * inverse)  # type: ignore[index]
+
+
+def _moved(units: Array, excess: int, least: Floats, most: Floats) -> bool:
+    """Take an excess from the numbers with the most room; False if there is too little."""
     for _ in range(MOST_MOVES):
-        if not excess:
-            return np.asarray(units * q)
         room = units - least if excess > 0 else most - units
         inside = np.minimum(units - least, most - units)  # those at a bound lose dual value
         i = int(inside.argmax())
@@ -45,10 +71,12 @@ def balanced(alpha: Array, low: Floats, high: Floats) -> Array:
             i = int(room.argmax())
         move = int(min(room[i], abs(excess)))
         if not move:
-            break
+            return False
         units[i] += -move if excess > 0 else move
         excess += -move if excess > 0 else move
-    return np.zeros_like(alpha)
+        if not excess:
+            return True
+    return False
 
 
 def simplex_duals(alpha: Array, y: IntArray, totals: Array) -> Array:

@@ -38,7 +38,7 @@ FEW = 32  # roundings in a function of a loss or of a penalty (at most 16), and 
 SUMMED = 64  # roundings in a sum by pairs, of any length
 NEGLIGIBLE = 1000  # times the rounding of the losses themselves, about 1e-14: not worth a search
 STEP = 8  # roundings of a step: of its length, of w, of its predictions, and of both sums
-ROUGH = 1e-9  # of the dual value: a bound by Cauchy's inequality that adds less is good enough
+ROUGH = 1e-8  # of the dual value: a bound by Cauchy's inequality that adds less is good enough
 MARGIN = 1.001  # for the rounding of the bounds themselves
 SAFE_SQUARES = 1e-250, 1e300  # between them a sum of squares has lost nothing that counts
 

@@ -14,6 +14,8 @@ from quartz.kernels.prefetch import CACHE_LINE, LONG_ROW, prefetch_element
 from quartz.parallel import in_parts, rows_in_parts
 
 PART = 8192  # numbers in a product of vectors that BLAS computes on one thread
+SUMMED_ROWS = 1024  # rows that BLAS sums for X' x; then rounding is 2e-13 of the terms
+CONVERTED = 80_000  # entries of float32 that are converted at once
 
 
 class DenseRows(NamedTuple):
@@ -73,15 +75,36 @@ class DenseStorage(MatrixStorage):
         return self._total_square / self.shape[0]
 
     def multiply(self, x: Array) -> Array:
-        if self.matrix.dtype != np.float64:
-            return super().multiply(x)
         found = np.empty((self.shape[0], *x.shape[1:]))
 
         def of_part(part: slice) -> None:
-            np.matmul(self.matrix[part], x, out=found[part])
+            np.matmul(self.dense_rows(part), x, out=found[part])
 
-        in_parts(of_part, rows_in_parts(self.shape[0], PART_ROWS), self.matrix.size)
+        in_parts(of_part, rows_in_parts(self.shape[0], self._together), self.matrix.size)
         return found
+
+    def multiply_transposed(self, x: Array) -> Array:
+        def of_part(part: slice) -> Array:
+            return _transposed_product(self.dense_rows(part), x[part])
+
+        parts = rows_in_parts(self.shape[0], self._together)
+        first, *others = in_parts(of_part, parts, self.matrix.size)
+        for other in others:
+            first += other
+        return first
+
+    @property
+    def _together(self) -> int:
+        """Rows of a product that are multiplied at once; of float32, as many as cache holds."""
+        if self.matrix.dtype == np.float64:
+            return PART_ROWS
+        return max(SUMMED_ROWS, CONVERTED // self.shape[1] // SUMMED_ROWS * SUMMED_ROWS)
+
+    @property
+    def column_terms(self) -> int:
+        """Those of `SUMMED_ROWS` rows, of their sums within a part, and of the parts."""
+        n, part = self.shape[0], self._together
+        return min(n, SUMMED_ROWS) + min(n, part) // SUMMED_ROWS + 1 + n // part
 
     def dense_rows(self, examples: IntArray | slice) -> Array:
         return self.matrix[examples].astype(np.float64, copy=False)
@@ -104,6 +127,21 @@ def _sum_of_squares(x: AnyArray) -> float:
     parts = x[:whole].reshape(-1, PART)
     rest = x[whole:]
     return float(np.sum(parts[:, None, :] @ parts[:, :, None])) + float(rest @ rest)
+
+
+def _transposed_product(X: Array, x: Array) -> Array:
+    """X' x, in sums of `SUMMED_ROWS` rows, which are added afterwards."""
+    count = len(X) // SUMMED_ROWS
+    whole = count * SUMMED_ROWS
+    rest = X[whole:].T @ x[whole:]
+    if not whole:
+        return np.asarray(rest)
+    rows = X[:whole].reshape(count, SUMMED_ROWS, -1)
+    if x.ndim == 1:
+        sums = np.matmul(x[:whole].reshape(count, 1, SUMMED_ROWS), rows)[:, 0]
+    else:
+        sums = np.matmul(rows.transpose(0, 2, 1), x[:whole].reshape(count, SUMMED_ROWS, -1))
+    return np.asarray(sums.sum(axis=0) + rest)
 
 
 def _start(rows: DenseRows, i: Position) -> Position:

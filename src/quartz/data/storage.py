@@ -20,6 +20,7 @@ Matrix: TypeAlias = SparseMatrix | AnyArray
 # Rows that BLAS multiplies at once for a Gram matrix: they and their entries stay in the cache.
 GRAM_ROWS, GRAM_ENTRIES = 1024, 80_000
 GRAM_PARTS = 8  # of all rows, for threads
+NARROW, FOLDED = 4, 4  # columns for which that many rows are folded
 MOST_KEPT_FEATURES = 2000  # of a Gram matrix that is kept with the data
 # X' x is summed in parts of rows, because a sum is off by as many roundings as it has terms.
 PART_ROWS = 16_384  # then rounding is 2e-12 of the terms for any number of rows
@@ -144,7 +145,7 @@ class Storage(ABC):
         elif not weights.strides[0]:  # one number, broadcast
             out += float(weights[0]) * self._plain_gram(examples, len(weights), len(out), single)
         elif weights.min(initial=0.0) >= 0:
-            self._add_scaled_gram(examples, len(weights), np.sqrt(weights), out, single)
+            self._add_weighted_gram(examples, weights, out, single)
         else:
             for part in rows_in_parts(len(weights), self._gram_rows):
                 rows = self.dense_rows(part if examples is None else examples[part])
@@ -158,33 +159,34 @@ class Storage(ABC):
         if examples is None and (size, single) in kept:
             return np.asarray(kept[size, single])
         found = np.zeros((size, size))
-        self._add_scaled_gram(examples, count, None, found, single)
+        self._add_weighted_gram(examples, np.broadcast_to(1.0, count), found, single)
         if examples is None and self.shape[1] <= MOST_KEPT_FEATURES:
             kept[size, single] = found
         return found
 
-    def _add_scaled_gram(
-        self, examples: IntArray | None, count: int, roots: Array | None, out: Array, single: bool
+    def _add_weighted_gram(
+        self, examples: IntArray | None, weights: Array, out: Array, single: bool
     ) -> None:
-        """The same for so many examples, whose weights have these square roots or are 1."""
-        kind, together, d = np.float32 if single else np.float64, self._gram_rows, self.shape[1]
-        copies = roots is not None or single
+        """The same for weights that are not negative."""
+        kind, together = np.float32 if single else np.float64, self._gram_rows
+        count, d, plain = len(weights), self.shape[1], not weights.strides[0]
 
         def of_part(part: slice) -> Array:
             total, stop = np.zeros_like(out), min(part.stop, count)
-            scaled = np.empty((min(together, stop - part.start), len(out)), kind)
+            scaled = np.empty((min(together, stop - part.start), d), kind)
             for start in range(part.start, stop, together):
                 some = slice(start, min(start + together, stop))
                 rows = self.dense_rows(some if examples is None else examples[some])
-                if copies:
-                    to, root = scaled[: len(rows)], 1.0 if roots is None else roots[some, None]
-                    np.multiply(rows, root, out=to[:, :d], casting="same_kind")
-                    to[:, d:] = root
-                    total += to.T @ to  # for which NumPy calls BLAS's syrk
+                if len(out) > d:
+                    these = np.ascontiguousarray(weights[some])
+                    total[d, :d] += these @ rows
+                    total[d, d] += these.sum()
+                if plain and not single:
+                    total[:d, :d] += _square(rows)
                 else:
-                    total[:d, :d] += rows.T @ rows
-                    total[d:, :d] += np.ones(len(rows)) @ rows
-                    total[d:, d:] += len(rows)
+                    root = 1.0 if plain else np.sqrt(weights[some, None])
+                    to = scaled[: len(rows)]
+                    total[:d, :d] += _square(np.multiply(rows, root, out=to, casting="same_kind"))
             return total
 
         # Parts that are few, because each has a matrix of its own, and many enough for threads.
@@ -195,7 +197,7 @@ class Storage(ABC):
     @property
     def _gram_rows(self) -> int:
         """Rows that BLAS multiplies at once."""
-        return max(GRAM_ROWS, GRAM_ENTRIES // self.shape[1])
+        return max(GRAM_ROWS, GRAM_ENTRIES // self.shape[1] // FOLDED * FOLDED)
 
     def dense_rows(self, examples: IntArray | slice) -> Array:
         """These rows as an array of float64, which may share the memory of the data."""
@@ -278,6 +280,16 @@ class MatrixStorage(Storage):
     def transposed_rows(self, start: int, stop: int) -> Matrix:
         """The columns start, ..., stop - 1 of X', which share its memory."""
         return self.matrix[start:stop].T
+
+
+def _square(rows: AnyArray) -> AnyArray:
+    """rows' rows; of few columns several rows are taken as one, which BLAS multiplies faster."""
+    count, d = rows.shape
+    if d > NARROW or count % FOLDED:
+        return rows.T @ rows  # for which NumPy calls BLAS's syrk
+    folded = rows.reshape(count // FOLDED, FOLDED * d)
+    blocks = (folded.T @ folded).reshape(FOLDED, d, FOLDED, d)
+    return np.asarray(sum(blocks[k, :, k] for k in range(FOLDED)))
 
 
 MatrixLike: TypeAlias = Storage | SparseMatrix | ArrayLike

@@ -6,6 +6,7 @@ many short operations of NumPy, for which threads would have to wait for the GIL
 
 from collections.abc import Callable
 from functools import cached_property
+from math import fsum
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -232,7 +233,11 @@ class ExampleLosses:
         """The mean of s_i phi_i*(0), which is minus the infimum of the mean loss."""
         if self.by_label is not None:
             return float(np.sum(self.by_label.conjugates(np.zeros(self.by_label.shape)))) / self.n
-        return float(np.mean(self.conjugates(np.zeros(self.shape))))
+        sums = []
+        for part in _parts(self.n, self.shape[1] if len(self.shape) > 1 else 1):
+            some = self.take(part)
+            sums.append(float(np.sum(some.conjugates(np.zeros(some.shape)))))
+        return fsum(sums) / self.n
 
     @cached_property
     def by_label(self) -> "ExampleLosses | None":
