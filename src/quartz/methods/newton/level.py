@@ -227,6 +227,11 @@ class Level:
             return 1.0
         return float(np.count_nonzero(self.bends > NEGLIGIBLE * self.bends.max())) / self.data.n
 
+    def sees_all_features(self) -> bool:
+        """Whether each feature has an entry that is not 0, among examples with a curvature."""
+        self._update()
+        return bool(np.all(self._gram.diagonal()[: self.data.features] > 0))
+
     def noise(self) -> float:
         """What one example and one coordinate contribute to the error of a sample's minimum."""
         gamma = self.losses.loss.gamma

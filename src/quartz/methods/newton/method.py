@@ -138,6 +138,8 @@ class NewtonSteps(Steps):
                 level.keeps_matrix = near and not level.keeps_matrix
         before, self._gradient = self._gradient, level.gradient()
         estimate = level.gap(self._gradient)
+        if estimate <= wanted:  # which is a share of P, and P falls with the steps
+            self.objective = level.objective()
         self._offer(state, -level.slopes)
         if self._metric is not None and before is not None:
             self._metric.learn(level.moved, self._gradient - before)
@@ -214,16 +216,19 @@ class NewtonSteps(Steps):
             w = state.w
             quadratic = problem.losses.abilities.quadratic and problem.data.m == 1
             self._is_one_system, self._by_products = quadratic and not quasi, quadratic and quasi
-            sizes = sample.sizes(problem.n, problem.data.features, quasi)
-            for size in () if quadratic else sizes:
-                last = self._on_sample(w, size, state)
-                w, level.single = last.w, last.single and level.single
+            sampled = self._sample_for_metric() if quasi and not quadratic else None
+            if not quadratic and sampled is None:
+                for size in sample.sizes(problem.n, problem.data.features, quasi):
+                    last = self._on_sample(w, size, state)
+                    w, level.single = last.w, last.single and level.single
             if last is None and not state.duals.any():
                 level.put(*(part.copy() for part in problem.at_zero))
             else:
                 level.put(w)
-            if quasi and not quadratic and self._is_dear(level.bent_share()):
-                self._metric = self._metric_at(level, last)
+            if sampled is not None or (
+                quasi and not quadratic and self._is_dear(level.bent_share())
+            ):
+                self._metric = self._metric_at(level, sampled or last)
         if not self._is_one_system:
             self.objective = (last or level).objective()  # of a sample it is near enough
         return level
@@ -262,12 +267,29 @@ class NewtonSteps(Steps):
             return Metric(of_product(whole, B, lam, None))
         return Metric(of_product(whole[:-1, :-1], B, lam, float(whole[-1, -1])))
 
-    def _on_sample(self, w: Array, size: int, state: State) -> Level:
-        """A sample, at the point where steps on it lead to."""
+    def _sample_for_metric(self) -> Level | None:
+        """A sample at w = 0, whose matrix costs about as much as a few sweeps.
+
+        None if it would be too small, or has not seen some feature, for which its matrix is lam.
+        """
+        problem = self._problem
+        size = sample.size_for_metric(problem.n, problem.data.features)
+        if size is None or problem.data.m > 1:
+            return None
+        sampled = self._drawn(problem.at_zero[0], size)
+        return sampled if sampled.sees_all_features() else None
+
+    def _drawn(self, w: Array, size: int) -> Level:
+        """A sample of that size at a point."""
         problem = self._problem
         examples, losses = sample.draw(problem.losses, size, self._rng)
         level = self._level(problem.data.take(examples), losses)
         level.put(w)
+        return level
+
+    def _on_sample(self, w: Array, size: int, state: State) -> Level:
+        """A sample, at the point where steps on it lead to."""
+        problem, level = self._problem, self._drawn(w, size)
         classes = problem.data.m > 1
         metric = self._metric_at(level, None) if classes else None
         gradient = level.gradient()

@@ -12,7 +12,8 @@ from quartz.losses.examples import ExampleLosses
 
 SMALL = 60_000  # entries of X up to which samples do not pay
 FEWEST_ROWS, ROWS_PER_FEATURE = 1000, 20  # of the smallest sample
-DEAR_ROWS_PER_FEATURE = 8  # of the only sample, if its matrix is all that is wanted
+# Of the only sample, if its matrix is all that is wanted
+DEAR_ROWS_PER_FEATURE, MOST_DEAR_ROWS_PER_FEATURE = 8, 30
 GROWTH = 6  # of one sample to the next
 LARGEST_SHARE = 1 / 3  # of the rows in a sample
 RARE = 0.25  # least share of each label in a sample, if there are so many
@@ -39,6 +40,13 @@ def sizes(n: int, d: int, dear: bool) -> list[int]:
         found.append(size)
         size *= GROWTH
     return found
+
+
+def size_for_metric(n: int, d: int) -> int | None:
+    """Number of rows of a sample whose matrix stands for that of all; None if n is too small."""
+    if n * d <= SMALL or DEAR_ROWS_PER_FEATURE * d > LARGEST_SHARE * n:
+        return None
+    return max(DEAR_ROWS_PER_FEATURE * d, min(MOST_DEAR_ROWS_PER_FEATURE * d, n // 6))
 
 
 def draw(
