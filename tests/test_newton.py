@@ -13,7 +13,7 @@ from quartz.data import as_storage, storage
 from quartz.losses.base import abilities
 from quartz.losses.examples import ExampleLosses
 from quartz.methods import newton
-from quartz.methods.newton import NewtonSteps, sample, separable
+from quartz.methods.newton import NewtonSteps, classes, sample, separable
 from quartz.methods.newton.metric import Metric, by_factor, of_product
 from quartz.rounding import STEP, SUMMED, relative_error
 
@@ -370,3 +370,45 @@ def test_multipliers_with_an_elastic_net_and_a_warm_start():
     np.testing.assert_allclose(
         second.certificate.primal_value, expected.certificate.primal_value, rtol=2e-7
     )
+
+
+@pytest.mark.parametrize("intercept", [None, "penalized", "free"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_matrix_of_classes(monkeypatch, weighted, intercept):
+    monkeypatch.setattr(classes, "ENTRIES", 900)  # several parts
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 4)) + 1.0, np.arange(200) % 3
+    weights = rng.integers(0, 3, 200).astype(float) if weighted else None
+    problem = Problem(X, y, losses.Softmax(), 1e-3, weights=weights, intercept=intercept)
+    penalized = problem.intercept.without_free(np.ones(problem.data.d))
+    level = classes.ClassLevel(
+        problem.data, problem.losses, problem.lam, problem.regularizer, penalized, single=False
+    )
+    w = rng.normal(size=problem.data.d)
+    level.put(w)
+    gradient = level.gradient()
+    step = level.direction(gradient)
+    p = losses.Softmax().probabilities(problem.data.predictions(w))
+    bends = np.einsum("ik,kl->ikl", p, np.eye(3)) - np.einsum("ik,il->ikl", p, p)
+    A = problem.data.dense()
+    expected = np.einsum("i,idk,ikl,iel->de", problem.losses.weights_or_ones, A, bends, A) / 200
+    np.testing.assert_allclose(np.tril(level._whole()), np.tril(expected), rtol=1e-9, atol=1e-12)
+    system = expected + problem.lam * np.diag(penalized)
+    np.testing.assert_allclose(system @ step, -gradient, rtol=1e-6, atol=1e-9)
+    duals = level.newton_step(gradient, step)
+    np.testing.assert_allclose(duals.sum(axis=1), 0, atol=1e-12)
+    if intercept == "free":
+        np.testing.assert_allclose(duals.sum(axis=0), 0, atol=1e-9)
+    abar = problem.abar(duals)
+    np.testing.assert_allclose(abar * penalized, (w + step) * penalized, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("intercept", [None, "free"])
+def test_newton_steps_on_classes_converge_fast(intercept):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(20_000, 4))
+    y = np.argmax(2 * X[:, :3] + rng.gumbel(size=(20_000, 3)), axis=1)
+    problem = Problem(X, y, losses.Softmax(), 1e-7, intercept=intercept)
+    found = solve(problem, tol=1e-9)
+    assert found.converged
+    assert found.trace.passes[-1] < 20

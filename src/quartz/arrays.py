@@ -32,6 +32,11 @@ Parameters = ParamSpec("Parameters")
 Returned = TypeVar("Returned")
 
 
+def sums_of_rows(x: Array) -> Array:
+    """The sum of each row of a matrix; for short rows BLAS is many times faster than NumPy."""
+    return np.asarray(x @ np.ones(x.shape[1]))
+
+
 class _Quiet(threading.local):
     """Whether this thread is inside `quiet`: entering NumPy's own context takes a microsecond."""
 

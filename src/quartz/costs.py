@@ -59,17 +59,21 @@ def epoch(data: Blocks, iterated: bool) -> float:
 
 
 def hessian(data: Blocks) -> float:
-    """One weighted Gram matrix of all rows, in nanoseconds."""
-    return data.n * hessian_row(data)
+    """One matrix of a Newton step, of all rows, in nanoseconds."""
+    return data.n * _gram_row(data, data.features * data.m)
 
 
-def hessian_row(data: Blocks) -> float:
-    """The part of one row in a weighted Gram matrix, in nanoseconds."""
-    n, d = data.storage.shape
+def gram(data: Blocks) -> float:
+    """One Gram matrix of all rows, in nanoseconds."""
+    return data.n * _gram_row(data, data.features)
+
+
+def _gram_row(data: Blocks, d: int) -> float:
+    """The part of one row in a matrix of size d, in nanoseconds."""
     if data.storage.gram_by_blas:
         return COSTS.blas_entry * d + 2 * COSTS.blas_operation * d**2
     products = np.sum(np.square(data.storage.row_lengths(), dtype=np.float64))
-    return float(COSTS.outer_product / 2 * products) / n
+    return float(COSTS.outer_product / 2 * products) / data.n
 
 
 def sweep(data: Blocks) -> float:
@@ -83,7 +87,7 @@ def sweep(data: Blocks) -> float:
 def newton(data: Blocks, quadratic: bool, work: NewtonWork = FROM_ZERO) -> float:
     """Newton's method to the end, in nanoseconds."""
     if data.m > 1:
-        return QUASI_NEWTON.hessians * hessian(data) + QUASI_NEWTON.sweeps * sweep(data)
+        return QUASI_NEWTON.hessians * gram(data) + QUASI_NEWTON.sweeps * sweep(data)
     work = QUADRATIC if quadratic else work
     system = COSTS.blas_operation * data.d**3 / 3
     return work.hessians * (hessian(data) + system) + work.sweeps * sweep(data)

@@ -8,7 +8,7 @@ it.
 
 import numpy as np
 
-from quartz.arrays import Array, Floats, IntArray
+from quartz.arrays import Array, Floats, IntArray, sums_of_rows
 from quartz.parallel import rows_in_parts
 
 DIGITS = 52  # binary digits that the largest number has on its grid: one less than a float has
@@ -86,10 +86,10 @@ def simplex_duals(alpha: Array, y: IntArray, totals: Array) -> Array:
     """
     points = _others(alpha, y)
     for _ in range(MOST_MOVES):
-        sums = points.sum(axis=1)
+        sums = sums_of_rows(points)
         q = spacing(sums)
         points = np.floor(points / q[:, None]) * q[:, None]
-        sums = points.sum(axis=1)  # exact, on the grid
+        sums = sums_of_rows(points)  # exact, on the grid
         beyond = sums > totals
         if not beyond.any():
             break
@@ -103,32 +103,66 @@ def balanced_simplex_duals(alpha: Array, y: IntArray, totals: Array) -> Array:
     All are 0 if there is no room for that, which does not happen if these sums of `alpha` are 0 up
     to rounding.
     """
-    rows = np.arange(len(y))
-    points = _others(alpha, y)
-    q = float(spacing(float(points.sum(axis=1).max(initial=0.0))))
-    units = np.floor(points / q)
-    room = np.minimum(np.floor(totals / q), 2.0**DIGITS) - units.sum(axis=1)
-    for row in np.flatnonzero(room < 0):  # the sum was above the total by rounding
-        units[row, units[row].argmax()] += room[row]
-        room[row] = 0.0
-    if units.min() < 0:
-        return np.zeros_like(alpha)
-    sums = units.sum(axis=1)
-    classes = range(units.shape[1])
-    lacking = [_sum(sums[y == k]) - _sum(units[:, k]) for k in classes]  # the sums of alpha
-    units[rows, y] = room  # now every row has the masses of all classes
+    parts = rows_in_parts(len(y), TOGETHER)
+    masses = (sums_of_rows(_others(alpha[part], y[part])) for part in parts)
+    q = float(spacing(max((float(mass.max()) for mass in masses), default=0.0)))
+    units = np.empty_like(alpha)  # of the result
+    lacking = [0] * alpha.shape[1]  # its sums
+    for part in parts:
+        some = _whole_units(alpha[part], y[part], totals[part], q)
+        if some is None:
+            return np.zeros_like(alpha)
+        units[part] = some
+        sums = some.astype(np.int64).sum(axis=0).tolist()
+        lacking = [before + more for before, more in zip(lacking, sums, strict=True)]
     for _ in range(MOST_MOVES):
         if not any(lacking):
-            units[rows, y] = 0.0
-            return _completed(units * q, units.sum(axis=1) * q, y)
+            units *= q
+            units += 0.0  # for no zero is negative
+            return units
         to, source = lacking.index(max(lacking)), lacking.index(min(lacking))
-        i = int(units[:, source].argmax())
-        move = min(int(units[i, source]), lacking[to], -lacking[source])
-        units[i, source] -= move
-        units[i, to] += move
+        wanted = min(lacking[to], -lacking[source])
+        i, mass = _largest_mass(units, y, totals, q, source, wanted)
+        move = min(mass, wanted)
+        if not move:
+            break
+        units[i, source] += move  # the mass of a label's own class is what the others leave
+        units[i, to] -= move
         lacking[to] -= move
         lacking[source] += move
     return np.zeros_like(alpha)
+
+
+def _whole_units(alpha: Array, y: IntArray, totals: Array, q: float) -> Array | None:
+    """Dual variables next to `alpha` in units of q; None if there are none in the domain."""
+    masses = np.floor(_others(alpha, y) / q)
+    room = _most(totals, q) - sums_of_rows(masses)
+    for row in np.flatnonzero(room < 0):  # the sum was above the total by rounding
+        masses[row, masses[row].argmax()] += room[row]
+    if masses.min(initial=0.0) < 0:
+        return None
+    return _completed(masses, sums_of_rows(masses), y)
+
+
+def _most(totals: Array, q: float) -> Array:
+    """The mass of all classes together, in units."""
+    return np.minimum(np.floor(totals / q), 2.0**DIGITS)
+
+
+def _largest_mass(
+    units: Array, y: IntArray, totals: Array, q: float, k: int, enough: int
+) -> tuple[int, int]:
+    """An example with `enough` mass of class k, or the one with the most, and this mass."""
+    best, most = 0, -1
+    for part in rows_in_parts(len(y), TOGETHER):
+        of_class = units[part, k]
+        left = np.where(y[part] == k, _most(totals[part], q), 0.0) - of_class
+        i = int(left.argmax())
+        if left[i] > most:
+            best, most = part.start + i, int(left[i])
+        if most >= enough:
+            break
+    return best, most
 
 
 def _others(alpha: Array, y: IntArray) -> Array:

@@ -161,6 +161,10 @@ class Blocks(ABC):
         """
         return gram
 
+    def dense_part(self, examples: slice) -> Array:
+        """The A_i of some examples as the rows of an array, for m = 1."""
+        return self.storage.dense_rows(examples)
+
     def for_one_output(self) -> "Blocks":
         """The same rows for a single output."""
         return RowBlocks(self.storage)

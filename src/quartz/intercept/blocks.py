@@ -126,6 +126,13 @@ class InterceptBlocks(Blocks):
         whole[-1, -1] = s**2 * total
         return whole
 
+    def dense_part(self, examples: slice) -> Array:
+        rows = self.storage.dense_rows(examples)
+        found = np.empty((len(rows), self.d))
+        np.subtract(rows, self.centre, out=found[:, :-1])
+        found[:, -1] = self.constant
+        return found
+
     def for_one_output(self) -> Self:
         centre = self.centre if self.centred else None
         return type(self)(self.rows.for_one_output(), self.constant, centre)

@@ -99,7 +99,8 @@ def _repaired_in_simplex(losses: ExampleLosses, alpha: Array) -> Array:
     """The same where alpha_i = e_y - p_i: p_i moves along (diag(p_i) - p_i p_i') delta."""
     points = losses.simplex_points(alpha)
     weights = losses.weights_or_ones
-    total, sums = alpha.sum(axis=0), points.sum(axis=0)
+    ones = np.ones(losses.n)
+    total, sums = ones @ alpha, ones @ points
     room = room_in_simplex(losses, points)
     delta = np.linalg.lstsq(room, total)[0]
     missing = np.abs(room @ delta - total).max()

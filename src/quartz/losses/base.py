@@ -22,6 +22,8 @@ Optional
                           examples, (m, m); for quasi-Newton steps
     transcendental        True if the formulas have exp or log, which NumPy evaluates faster on an
                           array than a compiled loop does one by one
+    covariance            True if the Hessian of a loss with `simplex` is diag(p) - p p', where its
+                          gradient is p - e_y; for Newton steps
     smoothed(gamma)       for a scalar loss that is not smooth, its Moreau envelope, the loss whose
                           conjugate is phi* + gamma ||.||^2 / 2; for Newton steps
     quadratic             True if phi'' is constant: then one Newton step solves the problem
@@ -137,7 +139,7 @@ class Abilities:
         Called as ``smoothed(gamma)``.
     probabilities : function or None
         Called as ``probabilities(a)`` with the predictions of all examples.
-    transcendental, quadratic, targets, vector, simplex
+    transcendental, quadratic, targets, vector, simplex, covariance
         As in the module docstring.
     """
 
@@ -156,6 +158,7 @@ class Abilities:
     targets: Targets
     vector: bool
     simplex: bool
+    covariance: bool
 
 
 PLURALS = ("values", "gradients", "conjugates")
@@ -183,6 +186,7 @@ def abilities(loss: Loss) -> Abilities:
         targets=getattr(loss, "targets", "real"),
         vector=vector,
         simplex=bool(getattr(loss, "simplex", False)),
+        covariance=bool(getattr(loss, "covariance", False)),
     )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from quartz import grid
-from quartz.arrays import AnyArray, Array, Floats, IntArray, Mask, quietly
+from quartz.arrays import AnyArray, Array, Floats, IntArray, Mask, quietly, sums_of_rows
 from quartz.kernels import examples as kernels
 from quartz.kernels.compile import NotCompilableError
 from quartz.losses.base import Abilities, Loss, Prediction, abilities
@@ -212,7 +212,7 @@ class ExampleLosses:
         values, conjugates = self.values(a), self.conjugates(alpha)
         products = a * alpha
         np.add(values, conjugates, out=gaps)
-        gaps += products if a.ndim == 1 else products.sum(axis=1)
+        gaps += products if a.ndim == 1 else sums_of_rows(products)
         return (
             float(np.sum(values)),
             float(np.sum(conjugates)),
@@ -371,11 +371,14 @@ class ExampleLosses:
         if not self.abilities.vector:
             low, high = self.dual_bounds
             return np.minimum(np.maximum(alpha, low), high)
-        points = np.maximum(self.simplex_points(alpha), 0.0)
-        sums = points.sum(axis=1, keepdims=True)
-        weights = self.weights_or_ones[:, None]
-        points *= np.divide(weights, sums, out=np.zeros_like(sums), where=sums > 0)
-        return self.simplex_points(points)  # the map is its own inverse
+        found = np.empty_like(alpha)
+        for part in _parts(*alpha.shape):
+            some = self.take(part)
+            points = np.maximum(some.simplex_points(alpha[part]), 0.0)
+            sums, weights = sums_of_rows(points), some.weights_or_ones
+            points *= np.divide(weights, sums, out=np.zeros_like(sums), where=sums > 0)[:, None]
+            found[part] = some.simplex_points(points)  # the map is its own inverse
+        return found
 
     def rounded_into_domain(self, alpha: Array) -> Array:
         """Dual variables that rounding put outside the domain of the conjugates, moved into it.
@@ -399,8 +402,9 @@ class ExampleLosses:
 
     def simplex_points(self, alpha: Array) -> Array:
         """s_i p_i, for dual variables alpha_i = s_i (e_y - p_i) of a loss with `simplex`."""
-        points = -alpha
-        points[np.arange(self.n), self.y] += 1.0 if self.weights is None else self.weights
+        points = np.negative(alpha, order="C")
+        flat, own = points.ravel(), np.arange(0, alpha.size, alpha.shape[1]) + self.y
+        flat[own] += 1.0 if self.weights is None else self.weights
         return points
 
     # One scalar loss, all predictions shifted by one number

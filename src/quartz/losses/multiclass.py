@@ -42,6 +42,11 @@ class Softmax(NamedTuple):
         """Duals are e_y - p."""
         return True
 
+    @property
+    def covariance(self) -> bool:
+        """The Hessian is diag(p) - p p'."""
+        return True
+
     def value(self, a: Array, y: int) -> Floats:
         """phi(a), without overflow: relative to the largest score, which is not summed."""
         top = np.argmax(a)

@@ -161,11 +161,15 @@ class Level:
     def direction(self, gradient: Array) -> Array:
         """p, from curvatures that are brought up to date; nan if numbers overflow."""
         if self._quadratic:
-            return np.asarray(lapack.dpotrs(self.factor(), -gradient, lower=1)[0])
+            return self._solved(-gradient)
         self._update()
-        whole = self.data.bordered_gram(self._gram)
+        whole = self._whole()
         whole = np.tril(whole) + np.tril(whole, -1).T
         return self._minimizer(whole, whole @ self.w - gradient) - self.w
+
+    def _solved(self, right: Array) -> Array:
+        """The solution of the linear system of the matrix with lam."""
+        return np.asarray(lapack.dpotrs(self.factor(), right, lower=1)[0])
 
     def factor(self) -> Array:
         """The Cholesky factor of the matrix with lam, brought up to date."""
@@ -201,6 +205,17 @@ class Level:
         """The same for a direction of the matrix; returns the dual point that belongs to it."""
         slopes = self.slopes
         return -(slopes + self._in_gram * self.step(gradient, direction))
+
+    def losses_gap(self, duals: Array) -> float:
+        """Twice the Fenchel-Young gap of the losses and these duals, nearly.
+
+        A dual that is off by delta has one of about delta^2 / (2 phi''); infinite where that is 0.
+        """
+        assert self.bends is not None
+        off = duals + self.slopes
+        off *= off
+        off /= self.bends + 1e-300  # which is no number at all, and makes 0 / 0 = 0
+        return float(np.mean(off))
 
     def by_products(self, gradient: Array, enough: float, most: float) -> conjugate.Solution:
         """Move by conjugate gradients, for a quadratic loss and L2; see `conjugate.solve`."""
@@ -315,14 +330,23 @@ class Level:
 
     def _factorized(self) -> Array:
         """The Cholesky factor; rounding may ask for a little more than lam."""
-        whole = self.data.bordered_gram(self._gram)
-        diagonal = whole.diagonal().copy()
+        whole = self._whole()
         added = self._lam
         for _ in range(TRIALS):
-            matrix = whole.copy(order="F")
-            np.fill_diagonal(matrix, diagonal + added * self._penalized)
-            factor, info = lapack.dpotrf(matrix, lower=1, overwrite_a=1, clean=0)
+            factor, info = lapack.dpotrf(
+                self._damped(whole, added), lower=1, overwrite_a=1, clean=0
+            )
             if info == 0:
                 return np.asarray(factor)
-            added = 10 * added + 1e-15 * float(diagonal.max())
+            added = 10 * added + 1e-15 * float(whole.diagonal().max())
         return np.full_like(whole, np.nan)
+
+    def _whole(self) -> Array:
+        """The lower triangle of the matrix, without lam."""
+        return self.data.bordered_gram(self._gram)
+
+    def _damped(self, whole: Array, added: float) -> Array:
+        """The matrix with a multiple of I for coordinates that are penalized."""
+        matrix = whole.copy(order="F")
+        matrix.flat[:: len(matrix) + 1] += added * self._penalized
+        return matrix

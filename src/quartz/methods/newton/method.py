@@ -18,6 +18,7 @@ from quartz.certificate import Certificate, PrimalPoint
 from quartz.data import Blocks
 from quartz.losses.examples import ExampleLosses
 from quartz.methods.newton import sample
+from quartz.methods.newton.classes import ClassLevel
 from quartz.methods.newton.level import Level
 from quartz.methods.newton.metric import Metric, by_factor, of_product
 from quartz.methods.newton.multipliers import MultiplierSteps
@@ -34,7 +35,8 @@ SHARE_OF_ERROR = 0.1
 MOST_FEATURES_OF_CLASSES = 2000  # whose Gram matrix is formed for a metric
 SHARE_OF_WANTED = 0.3  # of the gap that is wanted, at which conjugate gradients end
 NEAR = 100.0  # gap, over that wanted, from which a step with the last matrix is enough
-DEAR = 4.0  # sweeps that a Hessian may cost; a dearer one is formed only where all else is slow
+# Sweeps that a Hessian may cost; a dearer one is formed only where all else is slow.
+DEAR, DEAR_OF_CLASSES = 4.0, 1.5
 SHORT = 0.1  # length of a quasi-Newton step that says that its matrix is a poor one
 WINDOW = 4  # quasi-Newton steps over which their rate is measured
 
@@ -189,7 +191,8 @@ class NewtonSteps(Steps):
 
     def _level(self, data: Blocks, losses: ExampleLosses, single: bool = True) -> Level:
         problem = self._problem
-        return Level(data, losses, problem.lam, problem.regularizer, self._penalized, single)
+        kind = Level if data.m == 1 else ClassLevel
+        return kind(data, losses, problem.lam, problem.regularizer, self._penalized, single)
 
     def _offer(self, state: State, duals: Array) -> None:
         """Let the state be the present point with these duals."""
@@ -218,7 +221,7 @@ class NewtonSteps(Steps):
             self._is_one_system, self._by_products = quadratic and not quasi, quadratic and quasi
             sampled = self._sample_for_metric() if quasi and not quadratic else None
             if not quadratic and sampled is None:
-                for size in sample.sizes(problem.n, problem.data.features, quasi):
+                for size in sample.sizes(problem.n, problem.data.features * problem.data.m, quasi):
                     last = self._on_sample(w, size, state)
                     w, level.single = last.w, last.single and level.single
             if last is None and not state.duals.any():
@@ -239,9 +242,12 @@ class NewtonSteps(Steps):
         return self._is_dear() and abilities(problem.regularizer).quadratic
 
     def _is_dear(self, share: float = 1.0) -> bool:
-        """Whether a Hessian of that share of the rows is dear; for classes there is none."""
-        data = self._problem.data
-        return data.m > 1 or share * costs.hessian(data) > DEAR * costs.sweep(data)
+        """Whether a Hessian of that share of the rows is dear; of some losses there is none."""
+        data, can = self._problem.data, self._problem.losses.abilities
+        if data.m > 1 and not (can.covariance and data.storage.gram_by_blas):
+            return True
+        dear = DEAR if data.m == 1 else DEAR_OF_CLASSES
+        return share * costs.hessian(data) > dear * costs.sweep(data)
 
     def _metric_at(self, level: Level, sampled: Level | None) -> Metric:
         """The metric for quasi-Newton steps from a level, with the matrix of a sample if any.
@@ -290,10 +296,10 @@ class NewtonSteps(Steps):
     def _on_sample(self, w: Array, size: int, state: State) -> Level:
         """A sample, at the point where steps on it lead to."""
         problem, level = self._problem, self._drawn(w, size)
-        classes = problem.data.m > 1
-        metric = self._metric_at(level, None) if classes else None
+        by_metric = problem.data.m > 1 and self._is_dear()
+        metric = self._metric_at(level, None) if by_metric else None
         gradient = level.gradient()
-        for _ in range(MOST_STEPS_ON_CLASSES if classes else MOST_STEPS_OF_SAMPLE):
+        for _ in range(MOST_STEPS_ON_CLASSES if by_metric else MOST_STEPS_OF_SAMPLE):
             direction = (level if metric is None else metric).direction(gradient)
             if not np.isfinite(direction).all():
                 break
@@ -310,20 +316,14 @@ class NewtonSteps(Steps):
     def _estimated(self, level: Level, direction: Array, exact: Array, duals: Array) -> float:
         """The gap of the present point and these duals, which are `exact` moved into the domain.
 
-        A dual that is off by delta has a Fenchel-Young gap of about delta^2 / (2 phi''); infinite
-        where that is 0. Duals that were moved change abar by at most what their norm and that of
-        the data allow.
+        Duals that were moved change abar by at most what their norm and that of the data allow.
         """
         lam = self._problem.lam
-        assert level.bends is not None
-        off = duals + level.slopes
-        off *= off
-        off /= level.bends + 1e-300  # which is no number at all, and makes 0 / 0 = 0
         rest = (1 - level.length) * (self._penalized * direction)
         squares = 0.0
         if duals is not exact:
-            moved = duals - exact
+            moved = (duals - exact).ravel()
             squares = float(np.einsum("i,i->", moved, moved)) / self._problem.n
         if squares:
             squares *= self._problem.data.storage.mean_square / lam
-        return 0.5 * (float(np.mean(off)) + lam * float(rest @ rest) + squares)
+        return 0.5 * (level.losses_gap(duals) + lam * float(rest @ rest) + squares)
