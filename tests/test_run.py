@@ -17,6 +17,7 @@ from quartz import (
     data,
     losses,
     methods,
+    regularizers,
     samplings,
     solve,
 )
@@ -218,9 +219,10 @@ def test_newton_steps_alone_and_where_they_do_not_apply(problem):
     found = solve(logistic, methods.Newton(), tol=1e-10)
     assert found.converged
     assert found.trace.iterations[-1] <= 20
-    hinge = Problem(problem.data.storage, problem.y, losses.Hinge(), 1e-4)
+    groups = regularizers.GroupL2(np.arange(problem.data.features) % 2, mu=0.1)
+    grouped = Problem(problem.data.storage, problem.y, losses.Logistic(), 1e-4, groups)
     with pytest.raises(ValueError, match="Newton steps need"):
-        solve(hinge, methods.Newton())
+        solve(grouped, methods.Newton())
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,11 @@ class Storage(ABC):
         """X' x in float64, for a vector x or a matrix of several columns."""
         return self._by_columns(self._sum_of_parts, x, self.shape[1])
 
+    def centre(self, weights: Array | None) -> Array:
+        """The mean of the rows, with weights of mean 1, or near it."""
+        ones = np.ones(self.shape[0]) if weights is None else np.ascontiguousarray(weights)
+        return self.multiply_transposed(ones) / self.shape[0]
+
     def squared_multiply(self, x: Array) -> Array:
         """(X o X) x in float64, without storing the squares X o X."""
         return self._by_columns(passes.squared_multiply, x, self.shape[0])
@@ -173,12 +178,13 @@ class Storage(ABC):
 
         def of_part(part: slice) -> Array:
             total, stop = np.zeros_like(out), min(part.stop, count)
-            scaled = np.empty((min(together, stop - part.start), d), kind)
+            most = min(together, stop - part.start)
+            scaled, ones = np.empty((most, d), kind), np.ones(most)
             for start in range(part.start, stop, together):
                 some = slice(start, min(start + together, stop))
                 rows = self.dense_rows(some if examples is None else examples[some])
                 if len(out) > d:
-                    these = np.ascontiguousarray(weights[some])
+                    these = ones[: len(rows)] if plain else weights[some]
                     total[d, :d] += these @ rows
                     total[d, d] += these.sum()
                 if plain and not single:

@@ -118,8 +118,7 @@ class FreeIntercept(Intercept):
             spread = float(np.average(rows.storage.squares, weights=weights))
         centre = None
         if abilities(regularizer).quadratic:  # else z is no linear function of abar
-            ones = np.ones(losses.n) if weights is None else np.ascontiguousarray(weights)
-            centre = rows.storage.multiply_transposed(ones) / losses.n
+            centre = rows.storage.centre(weights)
             spread = max(spread - float(centre @ centre), 4 * np.finfo(np.float64).eps * spread)
         least = LEAST_SHARE / rows.m if losses.abilities.vector else LEAST_SHARE
         square = least * spread

@@ -27,6 +27,7 @@ Optional
     smoothed(gamma)       for a scalar loss that is not smooth, its Moreau envelope, the loss whose
                           conjugate is phi* + gamma ||.||^2 / 2; for Newton steps
     quadratic             True if phi'' is constant: then one Newton step solves the problem
+    lowest                inf phi, if it is the same for all targets; else it is computed
     targets               "real" (default), "sign" (-1 or +1) or "class" (0, ..., m - 1)
     vector                True if phi couples the m outputs (default False)
     simplex               True if the feasible dual variables of a loss over classes are e_y - p for
@@ -137,6 +138,8 @@ class Abilities:
         The pair of gradient and curvature, called as ``slopes(loss, a, y)``.
     smoothed : function or None
         Called as ``smoothed(gamma)``.
+    lowest : float or None
+        inf phi.
     probabilities : function or None
         Called as ``probabilities(a)`` with the predictions of all examples.
     transcendental, quadratic, targets, vector, simplex, covariance
@@ -153,6 +156,7 @@ class Abilities:
     plural: bool
     transcendental: bool
     smoothed: "Callable[[float], Loss] | None"
+    lowest: float | None
     probabilities: Callable[[Array], Array] | None
     quadratic: bool
     targets: Targets
@@ -181,6 +185,7 @@ def abilities(loss: Loss) -> Abilities:
         plural=vector and all(hasattr(kind, name) for name in PLURALS),
         transcendental=bool(getattr(loss, "transcendental", False)),
         smoothed=getattr(loss, "smoothed", None),
+        lowest=getattr(loss, "lowest", None),
         probabilities=getattr(loss, "probabilities", None),
         quadratic=bool(getattr(loss, "quadratic", False)),
         targets=getattr(loss, "targets", "real"),

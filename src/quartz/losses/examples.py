@@ -231,6 +231,8 @@ class ExampleLosses:
     @cached_property
     def mean_conjugate_at_zero(self) -> float:
         """The mean of s_i phi_i*(0), which is minus the infimum of the mean loss."""
+        if self.abilities.lowest == 0:
+            return 0.0
         if self.by_label is not None:
             return float(np.sum(self.by_label.conjugates(np.zeros(self.by_label.shape)))) / self.n
         sums = []

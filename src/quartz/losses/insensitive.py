@@ -24,6 +24,11 @@ class Absolute(NamedTuple):
         """Not smooth."""
         return 0.0
 
+    @property
+    def lowest(self) -> float:
+        """The least loss, without an error."""
+        return 0.0
+
     def value(self, a: Floats, y: Floats) -> Floats:
         """|r|."""
         return np.abs(a - y)
@@ -57,6 +62,11 @@ class Huber(NamedTuple):
     def validate(self) -> None:
         """Check gamma."""
         checks.positive("gamma", self.gamma, "For the loss that is not smooth use Absolute().")
+
+    @property
+    def lowest(self) -> float:
+        """The least loss, without an error."""
+        return 0.0
 
     def value(self, a: Floats, y: Floats) -> Floats:
         """phi(a)."""
@@ -106,6 +116,11 @@ class EpsilonInsensitive(NamedTuple):
         """Check epsilon."""
         checks.nonnegative("epsilon", self.epsilon, _EPSILON)
 
+    @property
+    def lowest(self) -> float:
+        """The least loss, without an error."""
+        return 0.0
+
     def value(self, a: Floats, y: Floats) -> Floats:
         """phi(a)."""
         return np.maximum(_excess(a, y, self.epsilon), 0.0)
@@ -142,6 +157,11 @@ class SmoothedEpsilonInsensitive(NamedTuple):
         """Check epsilon and gamma."""
         checks.nonnegative("epsilon", self.epsilon, _EPSILON)
         checks.positive("gamma", self.gamma, "For a loss that is not smooth: EpsilonInsensitive().")
+
+    @property
+    def lowest(self) -> float:
+        """The least loss, without an error."""
+        return 0.0
 
     def value(self, a: Floats, y: Floats) -> Floats:
         """phi(a)."""

@@ -18,6 +18,11 @@ class Squared(NamedTuple):
         """phi'' is constant."""
         return True
 
+    @property
+    def lowest(self) -> float:
+        """The least loss, without an error."""
+        return 0.0
+
     def value(self, a: Floats, y: Floats) -> Floats:
         """phi(a)."""
         residual = a - y

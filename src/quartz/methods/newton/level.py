@@ -321,6 +321,8 @@ class Level:
     def _bends_of_matrix(self) -> Array:
         """The curvatures, or their bounds s_i / gamma if none is bent, or hardly any at w = 0."""
         assert self.bends is not None
+        if self.losses.abilities.quadratic:
+            return self.bends
         at_start = self._steps == 0 and not self.w[: self._count].any()
         if at_start or not self.bends.any():
             bounds = self.losses.weights_or_ones / self.losses.loss.gamma
