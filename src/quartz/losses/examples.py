@@ -362,6 +362,13 @@ class ExampleLosses:
         ends = _weighted(ends, self.weights).reshape(self.n, -1)
         return np.asarray(ends.sum(axis=1))
 
+    @cached_property
+    def typical_slope(self) -> float:
+        """A bound for the root of the mean square of `steepest`, if possible without these."""
+        if self.weights is None and self.abilities.targets == "sign":
+            return float(ExampleLosses(self.loss, SIGNS, can=self.abilities).steepest.max())
+        return float(np.sqrt(np.mean(self.steepest**2)))
+
     def nearest_feasible(self, alpha: Array) -> Array:
         """Dual variables moved into the domain of the conjugates.
 
