@@ -146,7 +146,7 @@ def test_limits_return_at_worst_zero(limits):
 
 def test_sizes_of_samples():
     assert sample.sizes(1000, 50, dear=False) == []
-    assert sample.sizes(100_000, 10, dear=False) == [1000, 6000]
+    assert sample.sizes(100_000, 10, dear=False) == [1000, 10000]
     assert sample.sizes(100_000, 500, dear=True) == [4000]
     assert sample.sizes(10_000, 500, dear=True) == []
 

@@ -96,7 +96,8 @@ class AutomaticSteps(Steps):
                 self.others.append(other)
         first = next((other for other in self.others if other.may_come_first()), None)
         self.current: Candidate = first or self.plain
-        self.certifies_start = self.current.certifies_start
+        self.certifies_start = not more_than_epochs
+        self._at_start: float | None = None  # P at w = 0, for methods that know no better
         self._pace = _Pace(self.current.window)
         self._begun = False
 
@@ -113,13 +114,16 @@ class AutomaticSteps(Steps):
     @property
     def objective(self) -> float | None:  # type: ignore[override]
         """P, if the current method knows it."""
-        return self.current.steps.objective if self._begun else None
+        known = self.current.steps.objective if self._begun else None
+        return self._at_start if known is None else known
 
     def advance(self, state: State, wanted: float, target: float) -> float:
         """Advance by the current candidate, then let it decide how to go on."""
         if not self._begun:
             self._begun = True
             self.current.begin(state, 0.0, w_is_stale=False)
+            if self.current.expects_objective_at_zero:
+                self._at_start = self.problem.primal_at(*self.problem.at_zero)
         estimate = self.current.advance(state, wanted, target)
         passes = state.visited / self.problem.n
         self._pace.record(passes, estimate)

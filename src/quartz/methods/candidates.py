@@ -83,14 +83,14 @@ class Candidate(ABC):
         Passes over which its rate is measured.
     replaces_epochs : bool
         Whether it replaces the epochs; then it is taken only if the user named no inner method.
-    certifies_start : bool
-        As for `Steps`.
+    expects_objective_at_zero : bool
+        Whether its steps do not find P by themselves, so that P at w = 0 stands for it at first.
     """
 
     steps: Steps
     window: float = PROBE
     replaces_epochs: bool = False
-    certifies_start: bool = True
+    expects_objective_at_zero: bool = True
 
     def applies(self) -> bool:
         """Whether it can solve the problem at all."""
@@ -167,7 +167,7 @@ class NewtonCandidate(Candidate):
     """Newton steps, which are given up for good where they fail."""
 
     replaces_epochs = True
-    certifies_start = False
+    expects_objective_at_zero = False
     _for_smooth_losses = True
     _most_steps = MOST_NEWTON_STEPS
 
