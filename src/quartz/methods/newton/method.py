@@ -277,10 +277,11 @@ class NewtonSteps(Steps):
         """A sample at w = 0, whose matrix costs about as much as a few sweeps.
 
         None if it would be too small, or has not seen some feature, for which its matrix is lam.
+        Sparse rows are mostly of that kind.
         """
         problem = self._problem
         size = sample.size_for_metric(problem.n, problem.data.features)
-        if size is None or problem.data.m > 1:
+        if size is None or problem.data.m > 1 or not problem.data.storage.gram_by_blas:
             return None
         sampled = self._drawn(problem.at_zero[0], size)
         return sampled if sampled.sees_all_features() else None
