@@ -243,7 +243,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
                     results = [run(0)]
                 else:
                     tasks = [partial(run, k) for k in range(count)]
-                    results = conditions.in_threads(tasks, conditions.verbose)
+                    results = conditions.in_threads(tasks, problems[0], conditions.verbose)
             with deferred_interrupts() as presses:
                 self._keep(training, results)
             if presses:

@@ -72,7 +72,7 @@ def solve_in_levels(training: Training, alphas: Array) -> list[list[Result]]:
                 for numbers in level[::-1]  # small alphas take longest, so they come first
                 for k in range(len(problems))
             ]
-            runs = conditions.in_threads([partial(run, task) for task in tasks])
+            runs = conditions.in_threads([partial(run, task) for task in tasks], problems[0])
             for task, (found, solutions) in zip(tasks, runs, strict=True):
                 results[task.problem] |= found
                 known[task.problem] = known[task.problem] | solutions

@@ -148,7 +148,7 @@ class AlphaSearch(LinearModel):
                     run(number)
 
             runs = [partial(run_as_task, number) for number in range(len(pieces))]
-            conditions.in_threads(runs, conditions.verbose)
+            conditions.in_threads(runs, training_of(0).problems[0], conditions.verbose)
         return errors
 
     def _folds(

@@ -16,6 +16,8 @@ from quartz.estimators.names import Penalty
 from quartz.estimators.threads import in_threads
 from quartz.losses.base import Loss
 from quartz.methods import Method
+from quartz.methods.automatic import Automatic
+from quartz.methods.candidates import is_short
 from quartz.problem import Problem
 from quartz.regularizers.base import abilities
 from quartz.run import Result, Status, solve
@@ -92,9 +94,15 @@ class Conditions:
             stop=self.stop,
         )
 
-    def in_threads(self, tasks: Sequence[Callable[[], T]], shown: bool = False) -> list[T]:
-        """Run the tasks in threads; see `quartz.estimators.threads.in_threads`."""
-        return in_threads(tasks, self.n_jobs, self.stop, shown)
+    def in_threads(
+        self, tasks: Sequence[Callable[[], T]], problem: Problem, shown: bool = False
+    ) -> list[T]:
+        """Run the tasks in threads; see `quartz.estimators.threads.in_threads`.
+
+        `problem` is one that they solve: for some kinds one thread is as fast as several.
+        """
+        alone = self.method == Automatic() and is_short(problem)
+        return in_threads(tasks, 1 if alone else self.n_jobs, self.stop, shown)
 
     def are_over(self) -> bool:
         """Whether Ctrl-C or the time limit has ended all runs."""

@@ -22,7 +22,7 @@ from quartz.parallel import in_parts, rows_in_parts
 # Numbers of examples
 MANY_OF_CLASSES = 100  # above which compiled loops pay for a loss over classes
 MANY = 10_000  # above which compiled loops pay for a scalar loss
-TOGETHER = 12_288  # which NumPy evaluates at once: 96 KiB, below what malloc maps anew each time
+TOGETHER = 32_768  # which NumPy evaluates at once: vectors of 256 KiB, which stay in the cache
 
 # Kernels that evaluate formulas of the loss and do little else
 FORMULAS = frozenset({"evaluate", "conjugates", "fenchel_young", "shifted_slope"})
@@ -33,7 +33,8 @@ FAR = 1e30, 300.0, 30.0
 
 MOST_WIDENINGS = 500  # fourfold each, up to the largest float
 
-WORK = 15  # numbers that could be multiplied in the time of a loss
+# Numbers that could be multiplied in the time of a loss, and in that of a look at its bounds
+WORK, WORK_OF_BOUNDS = 15, 5
 
 SIGNS = np.array([-1.0, 1.0])  # the targets of a loss for two classes
 
@@ -379,15 +380,22 @@ class ExampleLosses:
             return alpha
         if not self.abilities.vector:
             low, high = self.dual_bounds
-            return np.minimum(np.maximum(alpha, low), high)
-        found = np.empty_like(alpha)
+            found = np.empty_like(alpha)
+
+            def of_part(part: slice) -> None:
+                above = np.maximum(alpha[part], low[part])
+                np.minimum(above, high[part], out=found[part])
+
+            in_parts(of_part, _parts(self.n), WORK_OF_BOUNDS * alpha.size)
+            return found
+        points_of_all = np.empty_like(alpha)
         for part in _parts(*alpha.shape):
             some = self.take(part)
             points = np.maximum(some.simplex_points(alpha[part]), 0.0)
             sums, weights = sums_of_rows(points), some.weights_or_ones
             points *= np.divide(weights, sums, out=np.zeros_like(sums), where=sums > 0)[:, None]
-            found[part] = some.simplex_points(points)  # the map is its own inverse
-        return found
+            points_of_all[part] = some.simplex_points(points)  # the map is its own inverse
+        return points_of_all
 
     def rounded_into_domain(self, alpha: Array) -> Array:
         """Dual variables that rounding put outside the domain of the conjugates, moved into it.

@@ -17,6 +17,7 @@ from quartz.certificate import certify
 from quartz.methods import newton
 from quartz.methods.accelerated import accelerate
 from quartz.methods.newton import sample
+from quartz.methods.permuted import Permuted
 from quartz.methods.state import Saved, State
 from quartz.methods.steps import Epochs, Steps
 from quartz.problem import Problem
@@ -41,6 +42,7 @@ FIRST_SHARE = 0.8  # of their cost that Newton's method may have, to be taken fi
 PASSES_NOT_SMOOTH, CONDITIONS_NOT_SMOOTH = (3.0, 6.0, 15.0), (0.3, 4.0)
 ROWS_PER_FEATURE = 50  # with fewer of them the method of multipliers takes many steps
 RARE = 0.1  # share of a label, below which epochs are fast
+SHORT = 1e6  # entries of X up to which a step of Newton's method is mostly Python
 # While acceleration pauses and plain epochs are tried in its place
 TRIED_SHARE, TRIED_SHARE_NOT_SMOOTH = 0.1, 0.3  # passes to try, as a share of the accelerated ones
 ABOUT_TO_REGAIN = 1.5  # passes within which its gap would be regained: then the trial goes on
@@ -252,6 +254,22 @@ class MultiplierCandidate(NewtonCandidate):
         passes = PASSES_NOT_SMOOTH[int(np.searchsorted(CONDITIONS_NOT_SMOOTH, condition))]
         whole = costs.multipliers(data)
         return whole < FIRST_SHARE * passes * costs.epoch(data, iterated=False)
+
+
+def is_short(problem: Problem) -> bool:
+    """Whether the default choice makes many short calls of NumPy, in which threads do not help.
+
+    They wait for one another between the calls, because each call needs Python's lock. Epochs are
+    compiled loops, and do without it.
+    """
+    if problem.n * problem.data.features > SHORT:
+        return False
+    plain = PlainCandidate(lambda: Permuted().epochs(problem, np.random.default_rng()))
+    newtons = (
+        kind(problem, plain, np.random.default_rng())
+        for kind in (NewtonCandidate, MultiplierCandidate)
+    )
+    return any(candidate.applies() and candidate.may_come_first() for candidate in newtons)
 
 
 class AccelerationCandidate(Candidate):

@@ -27,6 +27,7 @@ from quartz.losses.examples import ExampleLosses
 from quartz.methods.newton import conjugate
 from quartz.methods.newton.search import backtrack, search
 from quartz.methods.newton.separable import minimizer
+from quartz.parallel import in_parts, rows_in_parts
 from quartz.regularizers.base import Regularizer, abilities
 from quartz.rounding import Predicted, norm
 
@@ -41,6 +42,7 @@ FLAT = 0.05  # mean curvature, over its bound, below which the matrix would be l
 SINGLE_FEATURES = 32  # fewer than that, and it is not faster
 SINGLE_ERROR = 2e-6  # least lam, over the largest entry of the matrix
 TRIALS = 30  # of factorizations with more and more damping
+TOGETHER, WORK = 32_768, 8  # examples that NumPy looks at at once, and numbers multiplied meanwhile
 
 
 class Level:
@@ -211,11 +213,16 @@ class Level:
 
         A dual that is off by delta has one of about delta^2 / (2 phi''); infinite where that is 0.
         """
-        assert self.bends is not None
-        off = duals + self.slopes
-        off *= off
-        off /= self.bends + 1e-300  # which is no number at all, and makes 0 / 0 = 0
-        return float(np.mean(off))
+        bends, n = self.bends, self.data.n
+        assert bends is not None
+
+        def of_part(part: slice) -> float:
+            off = duals[part] + self.slopes[part]
+            off *= off
+            off /= bends[part] + 1e-300  # which is no number at all, and makes 0 / 0 = 0
+            return float(np.sum(off))
+
+        return sum(in_parts(of_part, rows_in_parts(n, TOGETHER), WORK * n)) / n
 
     def by_products(self, gradient: Array, enough: float, most: float) -> conjugate.Solution:
         """Move by conjugate gradients, for a quadratic loss and L2; see `conjugate.solve`."""

@@ -14,7 +14,7 @@ SMALL = 60_000  # entries of X up to which samples do not pay
 FEWEST_ROWS, ROWS_PER_FEATURE = 1000, 20  # of the smallest sample
 # Of the only sample, if its matrix is all that is wanted
 DEAR_ROWS_PER_FEATURE, MOST_DEAR_ROWS_PER_FEATURE = 8, 30
-GROWTH = 10  # of one sample to the next, about
+GROWTH, LEAST_GROWTH = 10, 2  # of one sample to the next, about and at least
 LAST_SHARE = 0.1  # of the rows in the last sample, if that is larger than the first
 LARGEST_SHARE = 1 / 3  # of the rows in a sample
 RARE = 0.25  # least share of each label in a sample, if there are so many
@@ -38,8 +38,10 @@ def sizes(n: int, d: int, dear: bool) -> list[int]:
     first, last = max(FEWEST_ROWS, ROWS_PER_FEATURE * d), LAST_SHARE * n
     if first > LARGEST_SHARE * n:
         return []
-    count = max(0, round(np.log(last / first) / np.log(GROWTH)))
-    factor = (last / first) ** (1 / max(count, 1))
+    if last < LEAST_GROWTH * first:
+        return [first]
+    count = max(1, round(np.log(last / first) / np.log(GROWTH)))
+    factor = (last / first) ** (1 / count)
     return [int(first * factor**k) for k in range(count + 1)]
 
 
