@@ -40,7 +40,7 @@ PASSES_WELL_CONDITIONED, PASSES_ILL_CONDITIONED = 5.0, 15.0  # that epochs are e
 FIRST_SHARE = 0.8  # of their cost that Newton's method may have, to be taken first
 # For losses that are not smooth: passes by mean ||x_i||^2 / (n lam), with these bounds between them
 PASSES_NOT_SMOOTH, CONDITIONS_NOT_SMOOTH = (3.0, 6.0, 15.0), (0.3, 4.0)
-ROWS_PER_FEATURE = 50  # with fewer of them the method of multipliers takes many steps
+ROWS_PER_FEATURE = 100  # with fewer of them the method of multipliers takes many steps
 RARE = 0.1  # share of a label, below which epochs are fast
 SHORT = 1e6  # entries of X up to which a step of Newton's method is mostly Python
 # While acceleration pauses and plain epochs are tried in its place
