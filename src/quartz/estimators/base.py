@@ -276,7 +276,8 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         self.trace_ = results[0].trace if alone else [result.trace for result in results]
         duals = [result.duals for result in results]
         self.dual_coef_ = duals[0] if alone else np.column_stack(duals)
-        self.support_ = np.flatnonzero(self.dual_coef_.reshape(len(duals[0]), -1).any(axis=1))
+        counts = self.dual_coef_ != 0
+        self.support_ = np.flatnonzero(counts if counts.ndim == 1 else counts.any(axis=1))
         self.objective_ = sum(c.primal_value for c in certificates)
         self.duality_gap_ = sum(c.gap for c in certificates)
         self.converged_ = all(result.converged for result in results)

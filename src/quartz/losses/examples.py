@@ -155,6 +155,10 @@ class ExampleLosses:
             return self.gradients(a), self._constant_curvatures
         if slopes is None:
             return self.gradients(a), self.curvatures(a)
+        if len(a) <= TOGETHER:
+            pair = (np.asarray(each, np.float64) for each in slopes(self.loss, a, self.y))
+            gradients, curvatures = (_weighted(each, self.weights) for each in pair)
+            return gradients, curvatures
         first, second = np.empty(len(a)), np.empty(len(a))
 
         def of_part(part: slice) -> None:
@@ -469,6 +473,8 @@ class ExampleLosses:
         elif self.abilities.vector:
             for i, pair in enumerate(zip(x, self.y, strict=True)):
                 out[i] = function(*pair)
+        elif x.ndim == 1 and len(x) <= TOGETHER:
+            out[:] = function(x, self.y)
         else:
             for part in _parts(len(x)):
                 terms = function(x[part], self.y[part])
