@@ -94,11 +94,11 @@ class DenseStorage(MatrixStorage):
             first += other
         return first
 
-    def centre(self, weights: Array | None) -> Array:
+    def rough_centre(self, weights: Array | None) -> Array:
         step = self.shape[0] // CENTRE_ROWS
         if step < 8:
-            return super().centre(weights)
-        some = slice(step // 2, None, step)  # near enough, and saves a look at all rows
+            return self.centre(weights)
+        some = slice(step // 2, None, step)
         rows, shares = self.dense_rows(some), None if weights is None else weights[some]
         if shares is None or not shares.any():
             return np.asarray(rows.mean(axis=0))

@@ -98,9 +98,13 @@ class Storage(ABC):
         return self._by_columns(self._sum_of_parts, x, self.shape[1])
 
     def centre(self, weights: Array | None) -> Array:
-        """The mean of the rows, with weights of mean 1, or near it."""
+        """The mean of the rows, with weights of mean 1."""
         ones = np.ones(self.shape[0]) if weights is None else np.ascontiguousarray(weights)
         return self.multiply_transposed(ones) / self.shape[0]
+
+    def rough_centre(self, weights: Array | None) -> Array:
+        """The same, or the mean of some rows, if that is faster."""
+        return self.centre(weights)
 
     def squared_multiply(self, x: Array) -> Array:
         """(X o X) x in float64, without storing the squares X o X."""

@@ -118,7 +118,9 @@ class FreeIntercept(Intercept):
             spread = float(np.average(rows.storage.squares, weights=weights))
         centre = None
         if abilities(regularizer).quadratic:  # else z is no linear function of abar
-            centre = rows.storage.centre(weights)
+            centre = rows.storage.rough_centre(weights)
+            if not 2 * float(centre @ centre) <= spread:  # then it decides what is left of the rows
+                centre = rows.storage.centre(weights)
             spread = max(spread - float(centre @ centre), 4 * np.finfo(np.float64).eps * spread)
         least = LEAST_SHARE / rows.m if losses.abilities.vector else LEAST_SHARE
         square = least * spread
