@@ -412,3 +412,12 @@ def test_newton_steps_on_classes_converge_fast(intercept):
     found = solve(problem, tol=1e-9)
     assert found.converged
     assert found.trace.passes[-1] < 20
+
+
+def test_multipliers_where_zero_is_outside_the_domain():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(50, 3)), rng.normal(size=50)
+    problem = Problem(X, y, losses.Absolute(), 1e-2, regularizers.BoxL2(2.0, 5.0))
+    found = solve(problem, methods.Newton(), tol=1e-6)
+    assert found.converged
+    assert (found.w >= 2.0).all()

@@ -194,9 +194,12 @@ class Storage(ABC):
                 if plain and not single:
                     total[:d, :d] += _square(rows)
                 else:
-                    root = 1.0 if plain else np.sqrt(weights[some, None])
                     to = scaled[: len(rows)]
-                    total[:d, :d] += _square(np.multiply(rows, root, out=to, casting="same_kind"))
+                    root = 1.0 if plain else np.sqrt(weights[some, None]).astype(kind, copy=False)
+                    if single:
+                        to[:] = rows  # converted first: float32 is multiplied faster
+                        rows = to
+                    total[:d, :d] += _square(np.multiply(rows, root, out=to))
             return total
 
         # Parts that are few, because each has a matrix of its own, and many enough for threads.

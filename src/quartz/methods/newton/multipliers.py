@@ -121,7 +121,8 @@ class MultiplierSteps(Steps):
         problem = self._problem
         if problem.losses.abilities.targets == "sign":
             return 1.0
-        return problem.primal_at(*problem.at_zero) or 1.0
+        mean = float(np.mean(problem.losses.values(problem.at_zero[1])))
+        return mean if 0 < mean < np.inf else 1.0
 
 
 class _Smoothed:
