@@ -20,6 +20,7 @@ Matrix: TypeAlias = SparseMatrix | AnyArray
 # Rows that BLAS multiplies at once for a Gram matrix: they and their entries stay in the cache.
 GRAM_ROWS, GRAM_ENTRIES = 1024, 80_000
 GRAM_PARTS = 8  # of all rows, for threads
+SOME_ROWS = 1024  # that stand for all in estimates
 NARROW, FOLDED = 4, 4  # columns for which that many rows are folded
 MOST_KEPT_FEATURES = 2000  # of a Gram matrix that is kept with the data
 # X' x is summed in parts of rows, because a sum is off by as many roundings as it has terms.
@@ -119,6 +120,12 @@ class Storage(ABC):
     def mean_square(self) -> float:
         """The mean of ||x_i||^2."""
         return float(np.mean(self.squares))
+
+    @cached_property
+    def largest_square(self) -> float:
+        """The mean of x_ij^2 in the column where it is largest, by some of the rows."""
+        rows = self.dense_rows(slice(None, None, max(1, self.shape[0] // SOME_ROWS)))
+        return float(np.einsum("ij,ij->j", rows, rows).max()) / len(rows)
 
     @property
     def row_terms(self) -> int:

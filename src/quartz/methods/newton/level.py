@@ -318,6 +318,9 @@ class Level:
         else:
             some = np.flatnonzero(bends)
             weights = bends[some] / n
+        if self.single:
+            expected = float(np.sum(weights)) * storage.largest_square
+            self.single = self._lam > 0.5 * SINGLE_ERROR * expected
         self._gram = np.zeros((self.data.gram_size, self.data.gram_size))
         storage.add_gram(some, weights, self._gram, self.single)
         if self.single and not self._lam > SINGLE_ERROR * self._gram.diagonal().max():
