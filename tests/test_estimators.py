@@ -543,3 +543,40 @@ def test_small_dense_problems_need_no_numba():
     command = [sys.executable, "-W", "error", "-c", SMALL_FITS]
     shown = subprocess.run(command, capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array([2**60, 2**60 + 1, 2**60 + 2], dtype=np.uint64),
+        np.array([-100, 0, 100], dtype=np.int8),
+        np.array([3, 5, 9], dtype=np.uint8),
+        np.array([-2.0, 0.0, 7.0]),
+        np.array([-(2**62), 0, 2**62]),
+    ],
+)
+def test_labels_of_any_numeric_type(labels):
+    rng = np.random.default_rng(0)
+    codes = np.arange(60) % 3
+    X = rng.normal(size=(60, 2)) + codes[:, None]
+    model = QuartzClassifier("log_loss", alpha=0.1).fit(X, labels[codes])
+    np.testing.assert_array_equal(model.classes_, labels)
+    assert model.classes_.dtype == labels.dtype
+    assert np.isin(model.predict(X), labels).all()
+
+
+def test_targets_of_half_precision():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = (300 + X[:, 0]).astype(np.float16)  # whose sum overflows
+    assert QuartzRegressor(alpha=1e-3).fit(X, y).score(X, y) > 0.9
+
+
+def test_seeds_of_any_integer_type():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30_000, 4)), rng.choice([0, 1], 30_000)
+    first, second = (
+        QuartzClassifier("log_loss", alpha=1e-3, random_state=seed).fit(X, y)
+        for seed in (3, np.int64(3))
+    )
+    np.testing.assert_array_equal(first.coef_, second.coef_)

@@ -421,3 +421,13 @@ def test_multipliers_where_zero_is_outside_the_domain():
     found = solve(problem, methods.Newton(), tol=1e-6)
     assert found.converged
     assert (found.w >= 2.0).all()
+
+
+@pytest.mark.parametrize("loss", [losses.SmoothedHinge(0.1), losses.Hinge()], ids=repr)
+def test_steps_that_change_no_slope(loss):
+    """Where lam is large, all examples stay on one linear piece."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60_000, 20))
+    y = np.sign(X[:, 0] + 0.5 * rng.normal(size=60_000))
+    problem = Problem(X, y, loss, 100.0, intercept="free")
+    assert solve(problem, methods.Newton(), tol=1e-3).converged

@@ -24,6 +24,7 @@ import scipy.sparse as sp
 from programs import children, moments
 from programs.runs import matrix
 from quartz import Problem, QuartzClassifier, losses, methods, samplings, solve
+from quartz.methods import candidates
 from quartz.run import Status
 
 HERE = Path(__file__).parent
@@ -171,6 +172,7 @@ def test_threads_that_cannot_be_started_end_the_others(monkeypatch):
         start(thread)
 
     model = children.classifier().set_params(tol=0.0, max_passes=1e15, max_seconds=8.0)
+    monkeypatch.setattr(candidates, "SHORT", 0)  # so that threads are used
     monkeypatch.setattr(threading.Thread, "start", limited)
     began = time.perf_counter()
     with pytest.raises(RuntimeError, match="can't start new thread"):

@@ -365,3 +365,21 @@ def test_sums_over_examples_are_compensated():
     a = rng.normal(size=n)
     mean = problem.losses.fenchel_young(a, np.zeros(n)).loss
     assert mean == pytest.approx(fsum(np.abs(a - problem.y)) / n, rel=3e-16)
+
+
+def test_sums_over_many_examples_are_within_their_bound():
+    """Numbers whose sum loses half a unit each time, if it is one after another."""
+    y = np.full(128 * 128, 2.0**-53)
+    y[::128] = 1.0
+    problem = Problem(np.zeros((len(y), 1)), y, losses.Absolute(), 1.0)
+    found = certify(problem, np.zeros(len(y)), np.zeros(1), primal="own")
+    true = sum(map(Fraction, y.tolist())) / len(y)
+    assert true <= Fraction(found.primal_value)
+
+
+@pytest.mark.parametrize("outputs", [1, 4])
+@pytest.mark.parametrize("loss", [losses.Logistic(), losses.Hinge()], ids=repr)
+def test_typical_slope_bounds_the_mean_square_of_slopes(loss, outputs):
+    y = np.ones((50, outputs)) if outputs > 1 else np.ones(50)
+    examples = Problem(np.ones((50, 1)), y, loss, 1.0).losses
+    assert examples.typical_slope >= np.sqrt(np.mean(examples.steepest**2)) * (1 - 1e-15)

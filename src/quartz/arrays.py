@@ -60,6 +60,11 @@ def quiet() -> Iterator[None]:
         _quiet.active = before
 
 
+def as_quiet(function: Callable[Parameters, Returned]) -> Callable[Parameters, Returned]:
+    """The function for another thread, where it is `quiet` if this thread is."""
+    return quietly(function) if _quiet.active else function
+
+
 def quietly(function: Callable[Parameters, Returned]) -> Callable[Parameters, Returned]:
     """A function that is `quiet`."""
 

@@ -17,6 +17,8 @@ from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
+from quartz.arrays import as_quiet
+
 Part = TypeVar("Part")
 Outcome = TypeVar("Outcome")
 
@@ -29,7 +31,46 @@ class _Setting(threading.local):
     threads = 0
 
 
-_setting = _Setting()
+class _Limit:
+    """Who has limited BLAS, and what is to be restored when nobody does any more."""
+
+    def __init__(self) -> None:
+        self.lock, self.users = threading.Lock(), 0
+        self.before: list[tuple[Any, int]] = []
+
+
+_setting, _limit = _Setting(), _Limit()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[int]:
+    """One thread of BLAS inside; yields how many it had.
+
+    Most libraries of BLAS have one setting for the whole process. It is restored when the last of
+    several runs that overlap has ended, in whatever thread that is.
+    """
+    own: list[tuple[Any, int]] = []
+    entered = False
+    try:
+        with _limit.lock:
+            numbers = [(library, library.get_num_threads() or 1) for library in _blas()]
+            limited = [pair for pair in numbers if pair[1] > 1]
+            own += [pair for pair in limited if _is_local(pair[0])]
+            if not _limit.users:
+                _limit.before = [pair for pair in limited if not _is_local(pair[0])]
+            _limit.users += 1
+            entered = True
+            for library, _ in limited:
+                _set(library, 1)
+        yield max((number for _, number in numbers), default=1)
+    finally:
+        with _limit.lock:
+            _limit.users -= entered
+            if not _limit.users:
+                own += _limit.before
+                _limit.before = []
+            for library, number in own:
+                _set(library, number)
 
 
 @contextmanager
@@ -41,19 +82,12 @@ def several_threads(count: int | None) -> Iterator[None]:
     if _setting.threads:
         yield
         return
-    libraries = _blas()
-    before = [library.get_num_threads() for library in libraries]
-    allowed = max(before, default=1) if count is None else count
-    _setting.threads = max(1, allowed)
-    changed = [pair for pair in zip(libraries, before, strict=True) if pair[1] not in (1, None)]
-    try:
-        for library, _ in changed:
-            library.set_num_threads(1)
-        yield
-    finally:
-        for library, number in changed:
-            library.set_num_threads(number)
-        _setting.threads = 0
+    with one_blas_thread() as before:
+        _setting.threads = max(1, before if count is None else count)
+        try:
+            yield
+        finally:
+            _setting.threads = 0
 
 
 def in_parts(
@@ -72,7 +106,8 @@ def in_parts(
     def run(share: Sequence[Part]) -> list[Outcome]:
         return [function(part) for part in share]
 
-    others = [_pool(os.getpid(), threads - 1).submit(run, share) for share in shares[1:]]
+    there = as_quiet(run)
+    others = [_pool(os.getpid(), threads - 1).submit(there, share) for share in shares[1:]]
     found = run(shares[0])
     for other in others:
         found += other.result()
@@ -94,3 +129,16 @@ def _pool(process: int, workers: int) -> ThreadPoolExecutor:
 def _blas() -> list[Any]:
     """The libraries of BLAS that are loaded."""
     return [lib for lib in ThreadpoolController().lib_controllers if lib.user_api == "blas"]
+
+
+def _is_local(library: Any) -> bool:
+    """Whether each thread of the process has a setting of its own."""
+    return getattr(library, "threading_layer", "") == "openmp"
+
+
+def _set(library: Any, number: int) -> None:
+    """Let the library have so many threads; other threads of the process may change it again."""
+    library.set_num_threads(number)
+    clear = getattr(library, "clear_controlling_thread", None)
+    if clear is not None:  # otherwise newer versions leave the control to the first thread
+        clear()

@@ -144,6 +144,7 @@ class Problem:
         """
         return self.intercept.coefficients(w)
 
+    @quietly
     def completed(self, w: Array, carried: Array | None = None) -> tuple[Array, Array]:
         """The point with the best intercept, if that is free, and its predictions."""
         return self.intercept.completed(self.losses, w, carried)

@@ -11,7 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from quartz import Problem, QuartzClassifier, Result, data, losses, samplings, solve
+from quartz.methods import candidates
 from quartz.run import interruption
+
+candidates.SHORT = 0  # so that threads are used for small data, too
 
 ENDLESS = {"tol": 0, "max_passes": 1e15}
 LIMIT = 8.0  # seconds after which a run ends that an interruption did not end

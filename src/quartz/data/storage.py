@@ -25,9 +25,7 @@ NARROW, FOLDED = 4, 4  # columns for which that many rows are folded
 MOST_KEPT_FEATURES = 2000  # of a Gram matrix that is kept with the data
 # X' x is summed in parts of rows, because a sum is off by as many roundings as it has terms.
 PART_ROWS = 16_384  # then rounding is 2e-12 of the terms for any number of rows
-PART_ENTRIES = (
-    4  # least number of entries of a part, over the number of columns: a part costs those
-)
+PART_ENTRIES = 4  # least number of entries of a part, over the number of columns that it costs
 
 
 Product: TypeAlias = Callable[[Opaque, Parts, Array, Array], None]

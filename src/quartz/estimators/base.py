@@ -7,6 +7,7 @@ from abc import abstractmethod
 from copy import copy
 from functools import partial
 from html import escape
+from numbers import Integral
 from typing import Any, ClassVar, Self, TypeGuard
 
 import numpy as np
@@ -17,7 +18,7 @@ from sklearn.utils import Tags, check_random_state, estimator_html_repr
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from quartz import checks
-from quartz.arrays import AnyArray, Array, Floats, IntArray
+from quartz.arrays import AnyArray, Array, Floats, IntArray, quietly
 from quartz.certificate import Certificate
 from quartz.data import Blocks, Storage
 from quartz.data.malformed import as_csr, check_columns
@@ -335,7 +336,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
 
 def _seed(random_state: RandomState) -> int:
     """A seed for NumPy's generators, by scikit-learn's rules."""
-    if isinstance(random_state, int) and 0 <= random_state < 2**32:
+    if isinstance(random_state, Integral) and 0 <= random_state < 2**32:
         return int(random_state)  # a RandomState would take 60 microseconds
     return int(check_random_state(random_state).randint(2**31 - 1))
 
@@ -350,8 +351,13 @@ def _is_plain(X: Any, y: Any) -> TypeGuard[AnyArray]:
         and X.dtype in TYPES
         and X.flags.c_contiguous
         and y.dtype.kind in "fiub"
-        and bool(np.isfinite(np.sum(y)))
+        and bool(np.isfinite(_sum(y)))
     )
+
+
+@quietly  # numbers may overflow
+def _sum(y: AnyArray) -> float:
+    return float(np.sum(y, dtype=np.float64))
 
 
 def _readable(X: Any) -> Any:

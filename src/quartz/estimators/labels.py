@@ -33,12 +33,15 @@ def _of_whole_numbers(y: AnyArray) -> tuple[AnyArray, IntArray] | None:
         if low != np.rint(low) or high != np.rint(high):
             return None
         return np.array([low, high]), upper.astype(np.intp)
-    steps = (y - low).astype(np.intp)
+    steps = (y.astype(np.int64) if y.dtype.itemsize < 4 else y) - low
+    steps = steps.astype(np.intp)
     if y.dtype.kind == "f" and not (low == np.rint(low) and np.array_equal(steps + low, y)):
         return None
     occur = np.bincount(steps) > 0
-    classes = (np.flatnonzero(occur) + low).astype(y.dtype)
-    return classes, (np.cumsum(occur) - 1)[steps]
+    codes = (np.cumsum(occur) - 1)[steps]
+    classes = np.empty(np.count_nonzero(occur), y.dtype)
+    classes[codes] = y
+    return classes, codes
 
 
 def _of_anything(y: AnyArray, weights: Array | None) -> tuple[AnyArray, IntArray]:

@@ -1,17 +1,16 @@
 """Several runs at once, in threads that share the data: the kernels release the GIL."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from numbers import Integral
 from signal import SIGINT
-from threading import Event, Lock, Thread
+from threading import Event
 from typing import TypeVar
 
 from joblib import cpu_count, effective_n_jobs
 from sklearn import config_context, get_config
-from threadpoolctl import threadpool_limits
 
+from quartz.parallel import one_blas_thread
 from quartz.progress import counting_bar
 from quartz.run.interruption import is_raised
 from quartz.signals import deferred_interrupts
@@ -90,7 +89,7 @@ def _results(
 ) -> list[T]:
     """Run the tasks, while interruptions are kept in `presses`."""
     config = get_config()
-    with _one_blas_thread(), counting_bar(shown, len(tasks)) as count:
+    with one_blas_thread(), counting_bar(shown, len(tasks)) as count:
 
         def run(task: Callable[[], T]) -> T:
             with config_context(**config):  # scikit-learn's configuration is local to a thread
@@ -124,46 +123,3 @@ def _wait(futures: Sequence[Future[T]]) -> None:
         done, waiting = wait(waiting, timeout=AT_MOST, return_when=FIRST_EXCEPTION)
         for future in done:
             future.result()
-
-
-class _OneBlasThread:
-    """A limit for all runs at once: limits that overlap would be undone in the wrong order.
-
-    A thread of its own holds it, because only the thread that set a limit may undo it, and the run
-    that ends last may be in another one than the run that began first.
-    """
-
-    def __init__(self) -> None:
-        self._lock, self._users = Lock(), 0
-        self._holder, self._over = Thread(), Event()
-
-    @contextmanager
-    def __call__(self) -> Iterator[None]:
-        with self._lock:
-            if not self._users:
-                is_set, self._over = Event(), Event()
-                self._holder = Thread(target=_hold, args=(is_set, self._over), daemon=True)
-                self._holder.start()
-                is_set.wait()
-            self._users += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._users -= 1
-                if not self._users:
-                    self._over.set()
-                    self._holder.join()
-
-
-def _hold(is_set: Event, over: Event) -> None:
-    """Limit BLAS to one thread until it is over."""
-    try:
-        with threadpool_limits(1, user_api="blas"):
-            is_set.set()
-            over.wait()
-    finally:
-        is_set.set()  # whatever was raised, nobody waits
-
-
-_one_blas_thread = _OneBlasThread()

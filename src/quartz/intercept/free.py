@@ -78,7 +78,9 @@ class FreeIntercept(Intercept):
             point = data.with_intercept(features, best_intercept(losses, predictions, b))
         else:
             predictions = np.zeros(data.dual_shape)
-            point = data.with_intercept(features, self._best_at_zero)
+            same = losses is self._losses
+            b = self._best_at_zero if same else best_at_zero(losses)
+            point = data.with_intercept(features, b)
         return point, predictions + data.intercept(point)  # b as it is read from w, rounded
 
     def with_best(self, losses: ExampleLosses, w: Array) -> Array:

@@ -154,8 +154,11 @@ def _fenchel_young(
 
 
 def _total(sums: Array, lost: Array) -> float:
-    total = np.sum(sums)
-    return total + np.sum(lost) if np.isfinite(total) else total
+    total, rest = 0.0, np.sum(lost)
+    for k in range(len(sums)):
+        total, more = two_sum(total, sums[k])
+        rest += more
+    return total + rest if np.isfinite(total) else total
 
 
 def _slope_and_bend(

@@ -371,7 +371,8 @@ class ExampleLosses:
     def typical_slope(self) -> float:
         """A bound for the root of the mean square of `steepest`, if possible without these."""
         if self.weights is None and self.abilities.targets == "sign":
-            return float(ExampleLosses(self.loss, SIGNS, can=self.abilities).steepest.max())
+            steepest = ExampleLosses(self.loss, SIGNS, can=self.abilities).steepest.max()
+            return float(steepest) * (self.y.size // self.n)  # a sum over the outputs
         return float(np.sqrt(np.mean(self.steepest**2)))
 
     def nearest_feasible(self, alpha: Array) -> Array:

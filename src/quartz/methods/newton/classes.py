@@ -12,12 +12,11 @@ dual point of a step p is alpha_i = -(phi_i' + s_i (diag(p_i) - p_i p_i') A_i'p)
 import numpy as np
 
 from quartz.arrays import Array, sums_of_rows
-from quartz.methods.newton.level import SINGLE_ERROR, Level
+from quartz.methods.newton.level import Level
 from quartz.parallel import in_parts, rows_in_parts
 
 PARTS = 8  # of all rows, for threads
 ENTRIES = 60_000  # of the z_i that are formed at once
-SINGLE_SIZE = 32  # least size of a matrix for which float32 is faster
 
 
 class ClassLevel(Level):
@@ -59,34 +58,22 @@ class ClassLevel(Level):
             self.visited += self.data.n
 
     def _formed(self, points: Array) -> Array:
-        """H, without lam; in float32 where lam hides what that loses."""
-        size = self.data.d
-        if self.single and size >= SINGLE_SIZE:
-            found = self._sum_of_parts(points, np.float32)
-            if self._lam > SINGLE_ERROR * found.diagonal().max():
-                return found
-        self.single = False
-        return self._sum_of_parts(points, np.float64)
-
-    def _sum_of_parts(self, points: Array, kind: type[np.floating]) -> Array:
-        data, m = self.data, self.data.m
-        size, f = data.d, data.d // m
-        rows, weights = data.for_one_output(), self.losses.weights_or_ones
+        """H, without lam."""
+        data, m, weights = self.data, self.data.m, self.losses.weights
+        size, f, rows = data.d, data.d // m, data.for_one_output()
         together = max(64, ENTRIES // size)
         # Products by BLAS with matrices of 0 and 1 repeat columns faster than NumPy does.
         repeat, tile = np.kron(np.eye(f), np.ones(m)), np.kron(np.ones(f), np.eye(m))
-        repeat, tile = repeat.astype(kind), tile.astype(kind)
 
         def of_part(part: slice) -> Array:
-            total, blocks = np.zeros((size, size)), np.zeros((f, f * m))
+            total, blocks = np.zeros((size, size)), np.zeros((f, size))
             for start in range(part.start, min(part.stop, data.n), together):
                 some = slice(start, min(start + together, part.stop, data.n))
-                x = rows.dense_part(some).astype(kind, copy=False)
-                each = (x @ repeat) * (points[some].astype(kind, copy=False) @ tile)
+                x = rows.dense_part(some)
+                each = (x @ repeat) * (points[some] @ tile)
                 blocks += x.T @ each
-                if self.losses.weights is not None:
-                    s = np.maximum(weights[some, None], 1e-300)
-                    each = each / np.sqrt(s).astype(kind)
+                if weights is not None:
+                    each /= np.sqrt(np.maximum(weights[some, None], 1e-300))
                 total -= each.T @ each
             square, of_classes = total.reshape(f, m, f, m), blocks.reshape(f, f, m)
             for k in range(m):

@@ -134,6 +134,8 @@ class Level:
         if then is None or n * self.data.features < LARGE or self.bent_share() > FEW_SLOPES:
             return False
         changed = np.flatnonzero(self.slopes != then)
+        if not len(changed):
+            return True
         if len(changed) > FEW_SLOPES * n:
             return False
         some = self.data.take(changed)
