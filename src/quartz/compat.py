@@ -71,7 +71,7 @@ class LogisticRegression(_Defaults, QuartzClassifier):  # type: ignore[misc, ove
     warm_start : bool, default=False
         Whether to start from the solution of the last fit.
     n_jobs : int, optional
-        Has no effect, because there is only one problem.
+        Number of threads, for parts of a large dense X; None is as many as BLAS has.
 
     Attributes
     ----------

@@ -116,7 +116,8 @@ class QuartzClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
     random_state : int, RandomState or None, default=None
         Seed of the order in which examples are visited.
     n_jobs : int, optional
-        Number of threads, for the classes of one-vs-rest.
+        Number of threads, for the classes of one-vs-rest, or for parts of a large dense X. None is
+        as many as BLAS has.
     verbose : bool, default=False
         Whether to show a progress bar; without tqdm, lines on stderr.
 

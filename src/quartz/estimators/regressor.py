@@ -98,7 +98,8 @@ class QuartzRegressor(MultiOutputMixin, RegressorMixin, LinearModel):  # type: i
     random_state : int, RandomState or None, default=None
         Seed of the order in which examples are visited.
     n_jobs : int, optional
-        Number of threads, for several targets.
+        Number of threads, for several targets, or for parts of a large dense X. None is as many as
+        BLAS has.
     verbose : bool, default=False
         Whether to show a progress bar; without tqdm, lines on stderr.
 

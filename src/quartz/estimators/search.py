@@ -10,6 +10,7 @@ from threading import Lock
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
@@ -34,6 +35,7 @@ from quartz.estimators.names import Alphas, MatrixLike
 from quartz.estimators.path import alpha_grid, middle
 from quartz.estimators.training import Matrix, Training, warn_user
 
+COPIED = 2_000_000  # entries of a dense X of which each fold has a copy
 IN_A_ROW = 5  # alphas of one fold that a thread solves one after another, at most
 
 
@@ -114,7 +116,10 @@ class AlphaSearch(LinearModel):
         @cache
         def training_of(fold: int) -> Training:
             train, _ = folds[fold]
-            kept = np.bincount(train, minlength=len(y)).astype(float)
+            if not sp.issparse(X) and X.size <= COPIED:
+                some = None if weights is None else weights[train]
+                return self.prepared(X[train], y[train], some, conditions, middle(self.alphas_))
+            kept = np.bincount(train, minlength=len(y)).astype(float)  # the folds share one X
             if weights is not None:
                 kept *= weights
             return self.prepared(X, y, kept, conditions, alpha=middle(self.alphas_))
