@@ -27,6 +27,7 @@ class Nanoseconds(NamedTuple):
     blas_entry: float = 0.6  # each entry of rows that BLAS multiplies for a Gram matrix, besides
     blas_operation: float = 0.012  # one multiplication or addition in a dense product
     sweep: float = 1.5e5  # besides, in Python
+    bent: float = 10.0  # what more a loss costs that changes from step to step
 
 
 COSTS = Nanoseconds()
@@ -95,7 +96,9 @@ def newton(data: Blocks, quadratic: bool, work: NewtonWork = FROM_ZERO) -> float
 
 def multipliers(data: Blocks, work: NewtonWork = MULTIPLIERS) -> float:
     """The method of multipliers to the end, in nanoseconds."""
-    return work.hessians * hessian(data) + work.sweeps * (sweep(data) + COSTS.sweep)
+    return work.hessians * hessian(data) + work.sweeps * (
+        sweep(data) + COSTS.sweep + COSTS.bent * data.n
+    )
 
 
 def newton_passes(data: Blocks, quadratic: bool, iterated: bool) -> float:

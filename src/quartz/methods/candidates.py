@@ -39,7 +39,7 @@ ILL_CONDITIONED = 4.0  # v_i / (gamma_i n lam) of half the examples, where plain
 PASSES_WELL_CONDITIONED, PASSES_ILL_CONDITIONED = 5.0, 15.0  # that epochs are expected to take
 FIRST_SHARE = 0.8  # of their cost that Newton's method may have, to be taken first
 # For losses that are not smooth: passes by mean ||x_i||^2 / (n lam), with these bounds between them
-PASSES_NOT_SMOOTH, CONDITIONS_NOT_SMOOTH = (3.0, 6.0, 15.0), (0.3, 4.0)
+PASSES_NOT_SMOOTH, CONDITIONS_NOT_SMOOTH = (3.0, 4.5, 15.0), (0.3, 1.0)
 ROWS_PER_FEATURE = 100  # with fewer of them the method of multipliers takes many steps
 RARE = 0.1  # share of a label, below which epochs are fast
 SHORT = 1e6  # entries of X up to which a step of Newton's method is mostly Python
@@ -244,13 +244,16 @@ class MultiplierCandidate(NewtonCandidate):
         data, labels = problem.data, problem.losses.by_label
         if not data.storage.gram_by_blas:
             return False
-        if not sample.is_small(data) and problem.n < ROWS_PER_FEATURE * data.features:
+        small = sample.is_small(data)
+        if not small and problem.n < ROWS_PER_FEATURE * data.features:
             return False
         if labels is not None:
             shares = labels.weights_or_ones / problem.n
             if shares.min() < RARE:  # then w is nearly 0, or many examples are at the kink
                 return False
         condition = data.storage.mean_square / (problem.n * problem.lam)
+        if small:
+            return bool(condition >= ILL_CONDITIONED)
         passes = PASSES_NOT_SMOOTH[int(np.searchsorted(CONDITIONS_NOT_SMOOTH, condition))]
         whole = costs.multipliers(data)
         return whole < FIRST_SHARE * passes * costs.epoch(data, iterated=False)
