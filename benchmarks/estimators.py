@@ -308,6 +308,7 @@ def main():
             row for row in results.get(part, []) if row.get("data", "") not in ["", *arguments.data]
         ]
         results[part] = others + rows
+        arguments.out.parent.mkdir(parents=True, exist_ok=True)
         arguments.out.write_text(json.dumps(results, indent=1) + "\n")
 
 
