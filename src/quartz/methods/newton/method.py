@@ -14,7 +14,6 @@ import numpy as np
 
 from quartz import costs
 from quartz.arrays import Array, quietly
-from quartz.certificate import Certificate, PrimalPoint
 from quartz.data import Blocks
 from quartz.losses.examples import ExampleLosses
 from quartz.methods.newton import sample
@@ -22,11 +21,11 @@ from quartz.methods.newton.classes import ClassLevel
 from quartz.methods.newton.level import Level
 from quartz.methods.newton.metric import Metric, by_factor, of_product
 from quartz.methods.newton.multipliers import MultiplierSteps
+from quartz.methods.newton.steps import LevelSteps
 from quartz.methods.state import State
 from quartz.methods.steps import Method, Steps
 from quartz.problem import Problem
 from quartz.regularizers.base import abilities
-from quartz.rounding import Predicted
 
 # On a sample: steps at most, and the decrease of P below which the next sample begins, as a share
 # of what is expected to separate its minimum from that of all rows.
@@ -76,7 +75,7 @@ class Newton(Method):
         return NewtonSteps(problem, rng) if smooth else MultiplierSteps(problem, rng)
 
 
-class NewtonSteps(Steps):
+class NewtonSteps(LevelSteps):
     """Newton steps with a line search, on samples and then on all rows.
 
     Parameters
@@ -87,23 +86,13 @@ class NewtonSteps(Steps):
         Draws the samples.
     """
 
-    primal: PrimalPoint = "own"  # the pair (w, alpha) fits together
-    certifies_start = False
-
     def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
-        self._problem, self._rng = problem, rng
-        self._penalized = problem.intercept.without_free(np.ones(problem.data.d))  # 1, else 0
-        self._all: Level | None = None
+        super().__init__(problem, rng)
         self._gradient: Array | None = None  # at the present point, if it is known
         self._metric: Metric | None = None  # for quasi-Newton steps; None for Newton steps
         self._gaps: list[float] = []  # after quasi-Newton steps
         self._is_one_system = False  # whether the first step is the last one
         self._by_products = False  # whether conjugate gradients solve it
-
-    @property
-    def reached(self) -> Predicted | None:  # type: ignore[override]
-        """The present point with its predictions."""
-        return None if self._all is None else self._all.reached
 
     @quietly
     def advance(self, state: State, wanted: float, target: float) -> float:
@@ -186,23 +175,10 @@ class NewtonSteps(Steps):
             return np.inf
         return costs.newton(data, quadratic=False, work=costs.NEAR_SOLUTION)
 
-    def refresh(self, state: State, certificate: Certificate) -> None:
-        """Nothing to take over: what a step leaves was computed from scratch."""
-
     def _level(self, data: Blocks, losses: ExampleLosses, single: bool = True) -> Level:
         problem = self._problem
         kind = Level if data.m == 1 else ClassLevel
         return kind(data, losses, problem.lam, problem.regularizer, self._penalized, single)
-
-    def _offer(self, state: State, duals: Array) -> None:
-        """Let the state be the present point with these duals."""
-        level = self._all
-        assert level is not None
-        state.w, state.duals[:] = level.w, duals
-        state.carried = self._problem.intercept.carried_by(level.w)
-        state.visited += level.visited
-        level.visited = 0
-        state.iteration += 1
 
     def _begun(self, state: State) -> Level:
         """All rows at the start, or where samples lead to if it is w = 0."""

@@ -20,15 +20,13 @@ With weights s_i, s_i phi_i has the envelope s_i phi_i^q at A_i' w - q c_i / s_i
 import numpy as np
 
 from quartz.arrays import Array, quietly
-from quartz.certificate import Certificate, PrimalPoint
 from quartz.data import Blocks
 from quartz.losses.examples import ExampleLosses
 from quartz.methods.newton import sample
 from quartz.methods.newton.level import Level
+from quartz.methods.newton.steps import LevelSteps
 from quartz.methods.state import State
-from quartz.methods.steps import Steps
 from quartz.problem import Problem
-from quartz.rounding import Predicted
 
 # q, in units of the predictions
 FIRST = 1.0  # over the scale of the losses
@@ -40,7 +38,7 @@ MOST_STEPS_OF_SAMPLE = 30
 SHARE_OF_ERROR = 0.1  # gap with which a sample is left, over the error that it has anyway
 
 
-class MultiplierSteps(Steps):
+class MultiplierSteps(LevelSteps):
     """Newton steps on smooth problems, first those of samples and then of all rows.
 
     Parameters
@@ -51,18 +49,9 @@ class MultiplierSteps(Steps):
         Draws the samples.
     """
 
-    primal: PrimalPoint = "own"  # the pair (w, alpha) fits together
-    certifies_start = False
-
     def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
-        self._problem, self._rng = problem, rng
-        self._penalized = problem.intercept.without_free(np.ones(problem.data.d))  # 1, else 0
-        self._all: _Smoothed | None = None
-
-    @property
-    def reached(self) -> Predicted | None:  # type: ignore[override]
-        """The present point with its predictions."""
-        return None if self._all is None else self._all.level.reached
+        super().__init__(problem, rng)
+        self._smooth: _Smoothed | None = None  # the present smooth problem, on all rows
 
     @quietly
     def advance(self, state: State, wanted: float, target: float) -> float:
@@ -70,23 +59,15 @@ class MultiplierSteps(Steps):
 
         Infinity means that there was no step, because numbers overflowed.
         """
-        if self._all is None:
-            self._all = self._begun(state)
-            self.objective = self._all.objective()
-        elif not self._all.step(wanted):
+        if self._smooth is None:
+            self._smooth = self._begun(state)
+            self._all, self.objective = self._smooth.level, self._smooth.objective()
+        elif not self._smooth.step(wanted):
             state.visited += 2 * self._problem.n  # so that a limit of passes holds
             return np.inf
-        smoothed, level = self._all, self._all.level
-        estimate = smoothed.estimate(wanted)
-        state.w, state.duals[:] = level.w, -level.slopes
-        state.carried = self._problem.intercept.carried_by(level.w)
-        state.visited += level.visited
-        level.visited = 0
-        state.iteration += 1
+        estimate = self._smooth.estimate(wanted)
+        self._offer(state, -self._smooth.level.slopes)
         return estimate
-
-    def refresh(self, state: State, certificate: Certificate) -> None:
-        """Nothing to take over: what a step leaves was computed from scratch."""
 
     def _smoothed(self, data: Blocks, losses: ExampleLosses) -> "_Smoothed":
         problem = self._problem
